@@ -1,0 +1,1 @@
+"""Example systems, tasks and models that the demo and the tests run against."""

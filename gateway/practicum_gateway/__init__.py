@@ -1,0 +1,1 @@
+"""The gateway: the only door between agents, models and systems."""

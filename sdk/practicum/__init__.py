@@ -1,0 +1,1 @@
+"""Practicum: run tool-using agents over your own systems, and make better models of what they did."""

@@ -1,0 +1,162 @@
+"""Access: who may call what, and who was asked."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from practicum.contracts.base import JsonObject, Value
+from practicum.contracts.tools import Effect
+
+
+class Role(StrEnum):
+    """What a key may do in principle."""
+
+    ADMIN = "admin"
+    DEVELOPER = "developer"
+    APPROVER = "approver"
+    AGENT = "agent"
+    WORKER = "worker"
+    """The process that drives durable episodes; it calls on an episode's behalf, never on its own."""
+
+
+class Outcome(StrEnum):
+    """What an access rule says of a call."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ASK = "ask"
+
+
+class Rule(Value):
+    """One access rule; the first that matches decides.
+
+    Attributes:
+        id: name shown by `explain` and bound into approvals.
+        tools: glob patterns over `connector.operation`; any may match.
+        effects: effects it speaks of; empty means all.
+        roles: roles it speaks of; empty means all.
+        arguments: JSON Schema the arguments must satisfy for the rule to match.
+        outcome: allow, deny or ask.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
+    tools: tuple[str, ...] = ("*",)
+    effects: tuple[Effect, ...] = ()
+    roles: tuple[Role, ...] = ()
+    arguments: JsonObject | None = None
+    outcome: Outcome
+
+
+class RuleSet(Value):
+    """The rules in force, in order."""
+
+    rules: tuple[Rule, ...] = ()
+
+
+class Decision(Value):
+    """What was decided about a call and by which rule."""
+
+    outcome: Outcome
+    rule: str
+    reason: str
+
+
+class ApprovalStatus(StrEnum):
+    """Where an approval stands."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    USED = "used"
+    CANCELLED = "cancelled"
+
+
+class Approval(Value):
+    """A question to a person about exactly one call.
+
+    Attributes:
+        id: identifies the approval.
+        episode: the episode that waits, if one does.
+        step: the step of the call.
+        call: the index of the call within its step.
+        tool: exposed tool name.
+        effect: what the call would do.
+        arguments: what would be sent, redacted for display.
+        arguments_hash: SHA-256 of the canonical arguments; the answer holds for these only.
+        rule: the rule that asked.
+        requested_by: principal on whose behalf the call is made.
+        status: where it stands.
+        decided_by: who answered.
+        reason: what the approver said.
+        created: when it was asked.
+        expires: after this it can no longer be answered.
+    """
+
+    id: str
+    episode: str | None
+    step: int | None
+    call: int | None
+    tool: str
+    effect: Effect
+    arguments: JsonObject
+    arguments_hash: str
+    rule: str
+    requested_by: str
+    status: ApprovalStatus
+    decided_by: str | None = None
+    reason: str | None = None
+    created: datetime
+    expires: datetime
+
+
+class ApprovalAnswer(Value):
+    """An approver's answer.
+
+    Attributes:
+        approve: yes or no.
+        arguments_hash: hash of the arguments that the approver saw; a mismatch is refused.
+        reason: why, for the record.
+    """
+
+    approve: bool
+    arguments_hash: str
+    reason: str | None = Field(default=None, max_length=2000)
+
+
+class KeyRequest(Value):
+    """A wish for an API key."""
+
+    principal: str = Field(pattern=r"^[A-Za-z0-9_.@:-]{1,100}$")
+    role: Role
+    expires_in_seconds: int | None = Field(default=None, ge=1)
+
+
+class KeyInfo(Value):
+    """A key as it may be shown.
+
+    Attributes:
+        id: identifies the key.
+        prefix: its first characters, to recognise it by.
+        principal: whom it speaks for.
+        role: what it may do in principle.
+        episode: the episode it is bound to, for an episode key.
+        expires: when it ends.
+        revoked: whether it was withdrawn.
+    """
+
+    id: str
+    prefix: str
+    principal: str
+    role: Role
+    episode: str | None = None
+    expires: datetime | None = None
+    revoked: bool = False
+
+
+class IssuedKey(Value):
+    """A new key; the secret is shown this once."""
+
+    key: str = Field(repr=False)
+    info: KeyInfo

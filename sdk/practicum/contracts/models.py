@@ -1,0 +1,173 @@
+"""Models: how one is registered, asked, and recorded."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import Field
+
+from practicum.contracts.base import JsonObject, Name, Value
+from practicum.contracts.messages import Message
+
+
+class Provider(StrEnum):
+    """Who answers a model call."""
+
+    LITELLM = "litellm"
+    """Any model litellm knows, tools called natively."""
+    LLAMA_CPP = "llama_cpp"
+    """A llama.cpp server: the gateway renders tools, constrains and parses calls, and keeps token ids."""
+
+
+class Sampling(Value):
+    """How tokens are drawn. None leaves the provider's own default.
+
+    Attributes:
+        temperature: 0 takes the likeliest token.
+        top_p: nucleus mass; 1 keeps the whole distribution, as training needs.
+        max_tokens: the most tokens one turn may have.
+        seed: makes a draw repeatable where the provider can.
+    """
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+
+
+class ExampleSet(Value):
+    """Solved tasks of which the nearest is shown to the model before its own.
+
+    Attributes:
+        episodes: solved conversations, each from its user message to its final answer.
+        shown: how many of the nearest are shown.
+    """
+
+    episodes: tuple[tuple[Message, ...], ...]
+    shown: int = Field(default=1, ge=0, le=8)
+
+
+class ModelSpec(Value):
+    """An alias and what answers behind it.
+
+    Attributes:
+        alias: the name that episodes and chat calls use.
+        provider: who answers.
+        target: the provider's own name: `openai/gpt-5-mini`, or the served model's.
+        base_url: where a self-hosted server listens.
+        api_key: the provider's key; stored encrypted, never returned.
+        codec: how tools are rendered and calls parsed for a model without native tools.
+        adapter: LoRA scale per adapter id of a llama.cpp server.
+        constrained: whether decoding is held to well-formed calls of the offered tools.
+        sampling: defaults for its calls.
+        system: text put before the task in an episode's system message.
+        examples: solved tasks to show.
+        version: what a trajectory records as the model's version; the target when absent.
+    """
+
+    alias: Name
+    provider: Provider
+    target: str
+    base_url: str | None = None
+    api_key: str | None = Field(default=None, repr=False)
+    codec: str | None = None
+    adapter: dict[int, float] = Field(default_factory=dict[int, float])
+    constrained: bool = True
+    sampling: Sampling = Sampling()
+    system: str | None = None
+    examples: ExampleSet | None = None
+    version: str | None = None
+
+
+class ModelInfo(Value):
+    """A registered alias, as it may be shown."""
+
+    alias: str
+    provider: Provider
+    target: str
+    version: str
+    base_url: str | None = None
+    codec: str | None = None
+    constrained: bool = True
+    examples: int = 0
+
+
+class Usage(Value):
+    """Tokens of one call."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """The tokens of both."""
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+class Sampled(Value):
+    """The tokens of one call exactly as the server gave them; nothing is re-tokenised.
+
+    Attributes:
+        prompt_ids: token ids the model was conditioned on.
+        completion_ids: token ids it drew.
+        logprobs: natural-log probability of each drawn token; same length as `completion_ids`.
+    """
+
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+
+
+class Attempt(StrEnum):
+    """What became of one model attempt."""
+
+    ACCEPTED = "accepted"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+
+
+class ModelCall(Value):
+    """One model call as it was sampled.
+
+    Attributes:
+        id: identifies the call.
+        step: the episode's step it belongs to; for a foreign agent, its running number.
+        attempt: which try of the step this was, from 1.
+        standing: whether the episode went on with this attempt.
+        model: alias asked for.
+        version: model and adapter version that answered.
+        messages: the conversation sent.
+        tools: OpenAI-style tool definitions sent.
+        sampling: the parameters in force.
+        response: what came back.
+        finish_reason: `stop`, `tool_calls`, `length` or the provider's own word.
+        usage: tokens.
+        sampled: token ids and logprobs where the server gives them.
+        template_hash: SHA-256 of the template that rendered the prompt, where the gateway rendered it.
+        constrained: whether a grammar held the decoding.
+        parent: the call whose conversation this one continues.
+        started: when the request was sent.
+        seconds: wall seconds it took.
+        error: what went wrong, for a failed attempt.
+    """
+
+    id: str
+    step: int
+    attempt: int = 1
+    standing: Attempt = Attempt.ACCEPTED
+    model: str
+    version: str
+    messages: tuple[Message, ...]
+    tools: tuple[JsonObject, ...] = ()
+    sampling: Sampling = Sampling()
+    response: Message | None = None
+    finish_reason: str | None = None
+    usage: Usage = Usage()
+    sampled: Sampled | None = None
+    template_hash: str | None = None
+    constrained: bool = False
+    parent: str | None = None
+    started: datetime
+    seconds: float
+    error: str | None = None

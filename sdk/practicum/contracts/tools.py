@@ -1,0 +1,105 @@
+"""Tools: what an operation of a connector looks like to a model."""
+
+from enum import StrEnum
+
+from pydantic import Field, JsonValue
+
+from practicum.contracts.base import JsonObject, Value
+
+
+class Effect(StrEnum):
+    """What a call does to the world, in rising order of care."""
+
+    READ = "read"
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    EXTERNAL = "external"
+    MONEY = "money"
+
+
+class Tool(Value):
+    """One operation of a connector, as a model sees it.
+
+    Attributes:
+        name: the exposed name, valid for every provider (`^[a-zA-Z0-9_-]{1,64}$`).
+        connector: the connector it belongs to.
+        operation: the operation's own name; access patterns match `connector.operation`.
+        description: what it does, from the document.
+        input_schema: JSON Schema 2020-12 of the arguments, an object.
+        effect: what a call does to the world.
+        method: HTTP method, upper case.
+        path: path template of the operation.
+        idempotency_header: header by which the system itself recognises a repeated call, if it has one.
+    """
+
+    name: str
+    connector: str
+    operation: str
+    description: str
+    input_schema: JsonObject
+    effect: Effect
+    method: str
+    path: str
+    idempotency_header: str | None = None
+
+    @property
+    def address(self) -> str:
+        """`connector.operation`, which access rules and `--tools` patterns match."""
+        return f"{self.connector}.{self.operation}"
+
+
+class CallStatus(StrEnum):
+    """How a tool call ended, or that it waits."""
+
+    OK = "ok"
+    """The system answered with success."""
+    ERROR = "error"
+    """The system refused (4xx), or the arguments do not fit: the model can mend it."""
+    DENIED = "denied"
+    """An access rule or an approver said no."""
+    WAITING = "waiting"
+    """It waits for an approval; nothing was sent."""
+    UNAVAILABLE = "unavailable"
+    """The system could not be reached or failed (5xx), and surely nothing was done or the call is safe to repeat."""
+    IN_DOUBT = "in_doubt"
+    """An unsafe call was sent and its answer was lost: it may have taken effect and is never repeated."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the call has its final outcome."""
+        return self is not CallStatus.WAITING
+
+
+class Observation(Value):
+    """What a model is told about a tool call.
+
+    Attributes:
+        status: how the call ended.
+        content: the text the model reads, JSON wherever the system answered JSON.
+        http_status: the system's HTTP status, if it answered.
+        truncated: whether whole items were left out of `content`.
+        next: arguments that fetch the next page, if there is one.
+        warnings: where the answer departs from the system's own document.
+        approval: the approval it waits for, while `status` is `waiting`.
+    """
+
+    status: CallStatus
+    content: str
+    http_status: int | None = None
+    truncated: bool = False
+    next: JsonObject | None = None
+    warnings: tuple[str, ...] = ()
+    approval: str | None = None
+
+
+class CallRequest(Value):
+    """A call of a tool outside a turn: by a person, an app, or an agent that is not ours.
+
+    Attributes:
+        arguments: the tool's arguments.
+        idempotency_key: a repeated key returns the recorded outcome and does not call again.
+    """
+
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
