@@ -1,0 +1,1 @@
+"""Models: the port, who stands behind it, and what is kept of each call."""

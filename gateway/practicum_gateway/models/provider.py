@@ -1,0 +1,74 @@
+"""The port behind which every model stands, and the values that cross it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from practicum.contracts.messages import Message
+from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
+from practicum.contracts.tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a provider is asked.
+
+    Attributes:
+        spec: the registered model.
+        messages: the conversation so far.
+        tools: the tools on offer.
+        sampling: parameters, already merged with the model's defaults.
+        api_key: the provider's key, decrypted for this call alone.
+        previous: tokens of the call whose conversation this one continues, and how many of `messages` they cover
+            (that call's messages and its response), so that a provider that works in tokens re-tokenises nothing.
+        covered: number of leading `messages` that `previous` covers.
+    """
+
+    spec: ModelSpec
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...]
+    sampling: Sampling
+    api_key: str | None = None
+    previous: Sampled | None = None
+    covered: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a provider answered.
+
+    Attributes:
+        message: the assistant's message, its tool calls parsed.
+        finish_reason: `stop`, `tool_calls`, `length` or the provider's own word.
+        usage: tokens.
+        sampled: token ids and logprobs, where the server gives them.
+        template_hash: SHA-256 of the template that rendered the prompt, where the gateway rendered it.
+        constrained: whether a grammar held the decoding.
+    """
+
+    message: Message
+    finish_reason: str
+    usage: Usage
+    sampled: Sampled | None = None
+    template_hash: str | None = None
+    constrained: bool = False
+
+
+class ModelProvider(Protocol):
+    """Answers prompts."""
+
+    async def complete(self, prompt: Prompt) -> Completed:
+        """The model's turn.
+
+        Raises:
+            practicum.errors.ModelProviderError: the server failed, refused, or answered what is no answer.
+        """
+        ...
+
+    def stream(self, prompt: Prompt) -> AsyncIterator[str | Completed]:
+        """The model's turn in pieces of text, and last the whole of it.
+
+        Raises:
+            practicum.errors.ModelProviderError: as for `complete`.
+        """
+        ...
