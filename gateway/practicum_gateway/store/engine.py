@@ -1,0 +1,156 @@
+"""The async engine, its sessions and the two column types that every table shares."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from pydantic import JsonValue
+from sqlalchemy import JSON, DateTime, Dialect, MetaData, event, make_url
+from sqlalchemy.engine import Connection
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.types import TypeDecorator
+
+from practicum.errors import ConfigurationError
+
+_WRITES = "practicum_writes"
+_BUSY_TIMEOUT_MS = 15_000
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment, kept in UTC and always read back with its time zone, also from SQLite."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Turn a moment into UTC before it is written."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("A moment without a time zone does not go into the store.")
+        in_utc = value.astimezone(UTC)
+        return in_utc.replace(tzinfo=None) if dialect.name == "sqlite" else in_utc
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give a moment read from the store its time zone."""
+        _ = dialect
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+class Base(DeclarativeBase):
+    """The root of every table; constraints have predictable names so that migrations can speak of them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        },
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: UtcDateTime,
+        dict[str, JsonValue]: JSON,
+        list[JsonValue]: JSON,
+    }
+
+
+def new_id(prefix: str) -> str:
+    """A new identifier such as `apr_01k5...`: sorts by the time it was made, cannot be guessed.
+
+    Args:
+        prefix: says what it identifies.
+    """
+    number = (time.time_ns() // 1_000_000) << 80 | secrets.randbits(80)
+    digits: list[str] = []
+    for _ in range(26):
+        number, digit = divmod(number, 32)
+        digits.append(_ALPHABET[digit])
+    return f"{prefix}_{''.join(reversed(digits))}"
+
+
+class Store:
+    """Sessions over one database.
+
+    Transactions are short: nothing is awaited inside them but the database. On SQLite the writers of this process
+    take turns and begin with the write lock in hand, so that no transaction can fail half-way for want of it.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Prepare the engine; nothing is opened before the first session.
+
+        Args:
+            url: SQLAlchemy URL, `sqlite+aiosqlite:///...` or `postgresql+asyncpg://...`.
+
+        Raises:
+            ConfigurationError: the URL names another kind of database, or a SQLite database in memory.
+        """
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+        if backend not in {"sqlite", "postgresql"}:
+            raise ConfigurationError(
+                f"The store cannot be kept in '{backend}'.",
+                mend="Set PRACTICUM_DATABASE_URL to sqlite+aiosqlite:///FILE or postgresql+asyncpg://...",
+            )
+        if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
+            raise ConfigurationError(
+                "A store in memory forgets its ledger.", mend="Give PRACTICUM_DATABASE_URL a file name."
+            )
+        driver = "sqlite+aiosqlite" if backend == "sqlite" else "postgresql+asyncpg"
+        self._sqlite = backend == "sqlite"
+        self.engine: AsyncEngine = create_async_engine(
+            parsed.set(drivername=driver), pool_size=8, max_overflow=8, pool_pre_ping=not self._sqlite
+        )
+        if self._sqlite:
+            event.listen(self.engine.sync_engine, "connect", _configure_sqlite)
+            event.listen(self.engine.sync_engine, "begin", _begin_sqlite)
+        self._read = async_sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
+        self._write = async_sessionmaker(self.engine.execution_options(**{_WRITES: True}), expire_on_commit=False)
+        self._turn = asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def read(self) -> AsyncGenerator[AsyncSession]:
+        """A session that reads one consistent state of the store."""
+        async with self._read() as session:
+            yield session
+
+    @contextlib.asynccontextmanager
+    async def write(self) -> AsyncGenerator[AsyncSession]:
+        """A session whose transaction is committed at the end, or rolled back when an error leaves the block."""
+        async with contextlib.AsyncExitStack() as stack:
+            if self._sqlite:
+                await stack.enter_async_context(self._turn)
+            session = await stack.enter_async_context(self._write())
+            await stack.enter_async_context(session.begin())
+            yield session
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.engine.dispose()
+
+
+def _configure_sqlite(connection: Any, _record: Any) -> None:
+    # The driver's own implicit BEGIN is switched off; `_begin_sqlite` says it in full.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout = {_BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        # FULL, not NORMAL: a ledger row must survive a power cut before its call is sent.
+        "synchronous = FULL",
+        "foreign_keys = ON",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
