@@ -35,18 +35,27 @@ class PracticumError(Exception):
     retry_safe: ClassVar[bool] = False
     """Whether the same request may be sent again without harm and with hope."""
 
-    def __init__(self, detail: str, *, mend: str | None = None, errors: tuple[FieldProblem, ...] = ()) -> None:
+    def __init__(
+        self,
+        detail: str,
+        *,
+        mend: str | None = None,
+        errors: tuple[FieldProblem, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
         """Say what happened.
 
         Args:
             detail: what happened, where.
             mend: what the reader can do about it.
             errors: single faults, where there are several.
+            retry_after: seconds to wait before asking again, where the other side said so.
         """
         super().__init__(detail)
         self.detail = detail
         self.mend = mend
         self.errors = errors
+        self.retry_after = retry_after
         self.trace: str | None = None
 
     def __str__(self) -> str:
@@ -65,6 +74,7 @@ class PracticumError(Exception):
             code=self.code,
             mend=self.mend,
             errors=self.errors,
+            retry_after=self.retry_after,
             trace=trace or self.trace,
         )
 
@@ -224,6 +234,8 @@ _BY_CODE: dict[str, type[PracticumError]] = {
 
 def error_from_problem(problem: Problem) -> PracticumError:
     """The typed error that a problem stands for; an unknown code becomes the root error."""
-    error = _BY_CODE.get(problem.code, PracticumError)(problem.detail, mend=problem.mend, errors=problem.errors)
+    error = _BY_CODE.get(problem.code, PracticumError)(
+        problem.detail, mend=problem.mend, errors=problem.errors, retry_after=problem.retry_after
+    )
     error.trace = problem.trace
     return error

@@ -26,6 +26,7 @@ class Problem(Value):
         code: stable machine-readable name, from the table in `practicum.errors`.
         mend: what the reader can do about it.
         errors: the single faults, where there are several.
+        retry_after: seconds to wait before asking again, where that is known.
         trace: the trace id under which the operator finds it.
     """
 
@@ -36,4 +37,5 @@ class Problem(Value):
     code: str
     mend: str | None = None
     errors: tuple[FieldProblem, ...] = ()
+    retry_after: float | None = None
     trace: str | None = None
