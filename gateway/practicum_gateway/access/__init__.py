@@ -1,0 +1,1 @@
+"""Access: who calls, what they may call, and who was asked."""

@@ -1,0 +1,144 @@
+"""API keys: shown once, kept as a hash, recognised in constant time."""
+
+import hashlib
+import hmac
+import secrets
+from datetime import timedelta
+
+from sqlalchemy import select, update
+
+from practicum.contracts.access import IssuedKey, KeyInfo, KeyRequest, Role
+from practicum.contracts.base import utc_now
+from practicum.errors import ConfigurationError, NotFoundError, UnauthenticatedError
+from practicum_gateway.access.principals import Principal
+from practicum_gateway.store.access_tables import KeyRow
+from practicum_gateway.store.engine import Store, new_id
+
+KEY_PREFIX = "prk_"
+SHOWN = 12
+"""How many leading characters of a key are kept to recognise it by."""
+_SHORTEST = 24
+
+
+def new_secret() -> str:
+    """A fresh key of 256 random bits."""
+    return KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def hash_of(secret: str) -> str:
+    """What is kept of a key. Keys are long random numbers: a fast hash cannot be guessed backwards."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class Keys:
+    """Issues, recognises and revokes API keys."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep keys in a store."""
+        self._store = store
+
+    async def authenticate(self, secret: str) -> Principal:
+        """Who shows this key.
+
+        Raises:
+            UnauthenticatedError: it is unknown, expired or revoked; which of them is not said.
+        """
+        offered = hash_of(secret)
+        async with self._store.read() as session:
+            rows = await session.scalars(select(KeyRow).where(KeyRow.prefix == secret[:SHOWN]))
+            # Every candidate is compared, in constant time each, so that the time taken tells nothing.
+            matches = [row for row in rows if hmac.compare_digest(row.hash, offered)]
+        for row in matches:
+            if row.revoked is None and (row.expires is None or row.expires > utc_now()):
+                return Principal(name=row.principal, role=Role(row.role), key_id=row.id, episode=row.episode)
+        raise UnauthenticatedError(
+            "The key is not valid: unknown, expired or revoked.", mend="Ask an administrator for a key."
+        )
+
+    async def issue(self, request: KeyRequest, *, episode: str | None = None) -> IssuedKey:
+        """Make a key.
+
+        Args:
+            request: for whom, with which role, for how long.
+            episode: the only episode it may act in.
+        """
+        return await self._add(new_secret(), request, episode)
+
+    async def install(self, secret: str, principal: str, role: Role) -> KeyInfo:
+        """Make sure that a given key is valid: how the first keys of an installation come to be.
+
+        A key installed earlier for the same principal and role, and another one, is revoked: changing the configured
+        key is how it is rotated.
+
+        Raises:
+            ConfigurationError: it is too short to be a secret.
+        """
+        if len(secret) < _SHORTEST:
+            raise ConfigurationError(
+                f"The key configured for '{principal}' has {len(secret)} characters; {_SHORTEST} is the least.",
+                mend="Use a longer random value, or leave it out and one is made.",
+            )
+        issuer = f"boot_{principal}"[:40]
+        async with self._store.write() as session:
+            row = await session.get(KeyRow, issuer)
+            if row is None:
+                row = KeyRow(id=issuer, episode=None, created=utc_now(), expires=None)
+                session.add(row)
+            row.prefix, row.hash, row.revoked = secret[:SHOWN], hash_of(secret), None
+            row.principal, row.role = principal, role
+            return _info(row)
+
+    async def list(self, limit: int = 100) -> tuple[KeyInfo, ...]:
+        """The newest keys first, without their secrets."""
+        async with self._store.read() as session:
+            rows = await session.scalars(select(KeyRow).order_by(KeyRow.created.desc(), KeyRow.id.desc()).limit(limit))
+            return tuple(_info(row) for row in rows)
+
+    async def revoke(self, key_id: str) -> None:
+        """Withdraw a key; what it authorises ends with the next request.
+
+        Raises:
+            NotFoundError: there is no such key.
+        """
+        async with self._store.write() as session:
+            row = await session.get(KeyRow, key_id)
+            if row is None:
+                raise NotFoundError(f"There is no key '{key_id}'.")
+            row.revoked = row.revoked or utc_now()
+
+    async def revoke_of_episode(self, episode: str) -> None:
+        """Withdraw every key bound to an episode, when it ends."""
+        async with self._store.write() as session:
+            await session.execute(
+                update(KeyRow).where(KeyRow.episode == episode, KeyRow.revoked.is_(None)).values(revoked=utc_now())
+            )
+
+    async def _add(self, secret: str, request: KeyRequest, episode: str | None) -> IssuedKey:
+        now = utc_now()
+        seconds = request.expires_in_seconds
+        row = KeyRow(
+            id=new_id("key"),
+            prefix=secret[:SHOWN],
+            hash=hash_of(secret),
+            principal=request.principal,
+            role=request.role,
+            episode=episode,
+            created=now,
+            expires=None if seconds is None else now + timedelta(seconds=seconds),
+            revoked=None,
+        )
+        async with self._store.write() as session:
+            session.add(row)
+        return IssuedKey(key=secret, info=_info(row))
+
+
+def _info(row: KeyRow) -> KeyInfo:
+    return KeyInfo(
+        id=row.id,
+        prefix=row.prefix,
+        principal=row.principal,
+        role=Role(row.role),
+        episode=row.episode,
+        expires=row.expires,
+        revoked=row.revoked is not None,
+    )

@@ -1,0 +1,1 @@
+"""The catalogue: the registered connectors, their tools and their credentials."""

@@ -1,0 +1,1 @@
+"""Invocation: the one way in which a tool is called."""

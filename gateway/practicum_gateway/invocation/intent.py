@@ -1,0 +1,65 @@
+"""What the pipeline is asked, and to whom it reports."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from practicum.contracts.base import JsonObject
+from practicum.contracts.episodes import EpisodeMode, EventType
+from practicum_gateway.access.principals import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One call that somebody wants to be made, once.
+
+    Attributes:
+        principal: on whose behalf. For a durable episode this is the episode's own principal, with the role agent,
+            whoever drives it.
+        tool: exposed name of the tool.
+        arguments: its arguments.
+        key: idempotency key, unique within the episode or, outside one, within the principal.
+        episode: the episode it belongs to.
+        step: the step within the episode.
+        call: the index within the step.
+        mode: training never reaches a live connector.
+        raise_call_errors: raise what is wrong with the call itself instead of telling it in an observation.
+    """
+
+    principal: Principal
+    tool: str
+    arguments: JsonObject
+    key: str
+    episode: str | None = None
+    step: int | None = None
+    call: int | None = None
+    mode: EpisodeMode = EpisodeMode.LIVE
+    raise_call_errors: bool = False
+
+    @property
+    def scope(self) -> str:
+        """Whose keys `key` is one of."""
+        return f"episode:{self.episode}" if self.episode else f"principal:{self.principal.name}"
+
+    @property
+    def arguments_hash(self) -> str:
+        """What an approval of this call is bound to."""
+        return hash_of_arguments(self.arguments)
+
+
+def hash_of_arguments(arguments: Mapping[str, JsonValue]) -> str:
+    """SHA-256 of the arguments in their canonical form: keys sorted, no spaces, UTF-8."""
+    canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class EventSink(Protocol):
+    """Where the events of an episode go."""
+
+    async def event(self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], /) -> object:
+        """Append one event to the episode's record."""
+        ...

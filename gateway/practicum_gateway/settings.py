@@ -1,0 +1,105 @@
+"""What an operator can set. Values are read from the environment in the composition root and nowhere else."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretBytes, SecretStr, ValidationError, field_validator
+
+from practicum.errors import ConfigurationError
+
+_PREFIX = "PRACTICUM_"
+_MASTER_KEY_BYTES = 32
+
+
+class Settings(BaseModel):
+    """The gateway's settings.
+
+    Attributes:
+        host: address to listen on.
+        port: port to listen on; 0 takes a free one.
+        data_dir: where the embedded database and the generated keys lie.
+        database_url: the store; a SQLite file in `data_dir` when absent.
+        master_key: 32 bytes that seal the credentials; kept in `data_dir/master.key` when absent.
+        admin_key: the first administrator's key; made and kept in `data_dir/admin.key` when absent.
+        worker_key: the worker's key; made and kept in `data_dir/worker.key` when absent.
+        approver_key: an approver's key; made and kept in `data_dir/approver.key` when absent.
+        temporal_address: `host:port` of Temporal; durable episodes are refused when absent.
+        temporal_namespace: its namespace.
+        task_queue: the queue that the workers listen on.
+        otlp_endpoint: where traces are sent; nowhere when absent.
+        approval_seconds: how long an approval can be answered.
+        call_seconds: how long one exchange with a system may take.
+        body_bytes: the largest request body.
+        document_bytes: the largest body of a registration, which may carry a document.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8321, ge=0, le=65535)
+    data_dir: Path = Path(".practicum")
+    database_url: SecretStr | None = None
+    master_key: SecretBytes | None = None
+    admin_key: SecretStr | None = None
+    worker_key: SecretStr | None = None
+    approver_key: SecretStr | None = None
+    temporal_address: str | None = None
+    temporal_namespace: str = "default"
+    task_queue: str = "practicum"
+    otlp_endpoint: str | None = None
+    approval_seconds: int = Field(default=86_400, ge=1)
+    call_seconds: float = Field(default=30.0, gt=0)
+    body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
+    document_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+
+    @field_validator("master_key", mode="before")
+    @classmethod
+    def _decode(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return base64.b64decode(value, validate=True)
+        except binascii.Error as error:
+            raise ValueError("it is not base64") from error
+
+    @field_validator("master_key")
+    @classmethod
+    def _measure(cls, value: SecretBytes | None) -> SecretBytes | None:
+        if value is not None and len(value.get_secret_value()) != _MASTER_KEY_BYTES:
+            raise ValueError(f"it must be base64 of exactly {_MASTER_KEY_BYTES} bytes")
+        return value
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str], **given: Any) -> "Settings":
+        """Settings from environment variables, overridden by what was given; empty variables count as absent.
+
+        Variables of the prefix that belong to other parts of the house are left alone.
+
+        Args:
+            environment: usually `os.environ`.
+            given: values from the command line; None leaves the environment's.
+
+        Raises:
+            ConfigurationError: a value does not fit; the message names the variable and never its value.
+        """
+        values: dict[str, Any] = {
+            name: value for name in cls.model_fields if (value := environment.get(_PREFIX + name.upper()))
+        }
+        values |= {name: value for name, value in given.items() if value is not None}
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            faults = [f"{_PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()]
+            raise ConfigurationError(
+                "Settings do not fit. " + "; ".join(faults), mend="Correct or unset these variables."
+            ) from None
+
+    @property
+    def url(self) -> str:
+        """The store's SQLAlchemy URL."""
+        if self.database_url is not None:
+            return self.database_url.get_secret_value()
+        return f"sqlite+aiosqlite:///{self.data_dir / 'gateway.sqlite3'}"

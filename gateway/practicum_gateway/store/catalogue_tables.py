@@ -1,0 +1,51 @@
+"""Tables of the catalogue: connectors, their documents, their tools."""
+
+from datetime import datetime
+
+from pydantic import JsonValue
+from sqlalchemy import ForeignKey, LargeBinary, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from practicum_gateway.store.engine import Base
+
+
+class ConnectorRow(Base):
+    """A registered system."""
+
+    __tablename__ = "connectors"
+
+    name: Mapped[str] = mapped_column(String(31), primary_key=True)
+    title: Mapped[str] = mapped_column(Text)
+    version: Mapped[str] = mapped_column(Text)
+    base_url: Mapped[str] = mapped_column(Text)
+    mode: Mapped[str] = mapped_column(String(20))
+    auth: Mapped[str] = mapped_column(String(30))
+    digest: Mapped[str] = mapped_column(String(64))
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    """Keyed hash of the whole registration, credential included: tells a repeated registration from another one."""
+    spec: Mapped[dict[str, JsonValue]]
+    """The registration without its document and without its credential."""
+    credential: Mapped[str] = mapped_column(Text)
+    """The credential, sealed."""
+    created: Mapped[datetime]
+
+
+class DocumentRow(Base):
+    """The document a connector was compiled from, compressed; apart, so that listings never load it."""
+
+    __tablename__ = "documents"
+
+    connector: Mapped[str] = mapped_column(ForeignKey("connectors.name", ondelete="CASCADE"), primary_key=True)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class OperationRow(Base):
+    """What became of one operation, and the tool it became, if it did."""
+
+    __tablename__ = "operations"
+
+    connector: Mapped[str] = mapped_column(ForeignKey("connectors.name", ondelete="CASCADE"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    tool_name: Mapped[str | None] = mapped_column(String(64), unique=True)
+    report: Mapped[dict[str, JsonValue]]
+    tool: Mapped[dict[str, JsonValue] | None]

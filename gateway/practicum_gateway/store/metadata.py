@@ -1,0 +1,11 @@
+"""The whole schema: importing this module makes every table known to `Base.metadata`."""
+
+from sqlalchemy import MetaData
+
+from practicum_gateway.store import access_tables, catalogue_tables, ledger_tables
+from practicum_gateway.store.engine import Base
+
+TABLES = (access_tables, catalogue_tables, ledger_tables)
+"""The modules that define tables."""
+
+metadata: MetaData = Base.metadata
