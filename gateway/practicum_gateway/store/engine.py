@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from pydantic import JsonValue
-from sqlalchemy import JSON, DateTime, Dialect, MetaData, event, make_url
-from sqlalchemy.engine import Connection
+from sqlalchemy import JSON, URL, Connection, DateTime, Dialect, MetaData, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
@@ -57,8 +57,8 @@ class Base(DeclarativeBase):
     )
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime,
-        dict[str, JsonValue]: JSON,
-        list[JsonValue]: JSON,
+        dict[str, JsonValue]: JSON(none_as_null=True),
+        list[JsonValue]: JSON(none_as_null=True),
     }
 
 
@@ -92,7 +92,7 @@ class Store:
         Raises:
             ConfigurationError: the URL names another kind of database, or a SQLite database in memory.
         """
-        parsed = make_url(url)
+        parsed = _parse(url)
         backend = parsed.get_backend_name()
         if backend not in {"sqlite", "postgresql"}:
             raise ConfigurationError(
@@ -131,9 +131,35 @@ class Store:
             await stack.enter_async_context(session.begin())
             yield session
 
+    async def check(self) -> None:
+        """Make sure that the store can be reached.
+
+        Raises:
+            ConfigurationError: it cannot; the message does not repeat a password of the URL.
+        """
+        try:
+            async with self._read() as session:
+                await session.execute(text("SELECT 1"))
+        except (SQLAlchemyError, OSError) as error:
+            reason = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+            raise ConfigurationError(
+                f"The store {self.engine.url.render_as_string(hide_password=True)} cannot be opened: {reason}",
+                mend="Check PRACTICUM_DATABASE_URL, that its folder exists, and that it may be written to.",
+            ) from None
+
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+
+
+def _parse(url: str) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError:
+        raise ConfigurationError(
+            "The store's URL is no SQLAlchemy URL.",
+            mend="Set PRACTICUM_DATABASE_URL to sqlite+aiosqlite:///FILE or postgresql+asyncpg://...",
+        ) from None
 
 
 def _configure_sqlite(connection: Any, _record: Any) -> None:

@@ -1,0 +1,1 @@
+"""Alembic's migrations, each a step forward from a released schema."""

@@ -1,0 +1,108 @@
+"""The store: durable, ordered, and never half-written."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.exc import IntegrityError
+
+from practicum.contracts.base import utc_now
+from practicum.errors import ConfigurationError
+from practicum_gateway.store.access_tables import KeyRow
+from practicum_gateway.store.catalogue_tables import DocumentRow
+from practicum_gateway.store.engine import Store, new_id
+
+
+def key_row(number: int, created: datetime) -> KeyRow:
+    return KeyRow(
+        id=f"key_{number}", prefix="prk_", hash="0", principal="ann", role="agent", episode=None, created=created
+    )
+
+
+async def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:
+    async def fail_halfway() -> None:
+        async with store.write() as session:
+            session.add(key_row(1, utc_now()))
+            await session.flush()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail_halfway()
+    async with store.read() as session:
+        assert (await session.scalars(select(KeyRow))).all() == []
+
+
+async def test_moments_come_back_in_utc_and_naive_ones_are_refused(store: Store) -> None:
+    noon_in_tokyo = datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=9)))
+    async with store.write() as session:
+        session.add(key_row(1, noon_in_tokyo))
+    async with store.read() as session:
+        row = (await session.scalars(select(KeyRow))).one()
+    assert row.created == noon_in_tokyo
+    assert row.created.tzinfo == UTC
+    with pytest.raises(Exception, match="time zone"):
+        async with store.write() as session:
+            session.add(key_row(2, datetime(2026, 3, 1)))  # noqa: DTZ001
+
+
+async def test_many_writers_take_turns_and_none_is_lost(store: Store) -> None:
+    async def write(number: int) -> None:
+        async with store.write() as session:
+            count = len((await session.scalars(select(KeyRow))).all())
+            session.add(key_row(number, utc_now() + timedelta(seconds=count)))
+
+    await asyncio.gather(*(write(number) for number in range(40)))
+    async with store.read() as session:
+        assert len((await session.scalars(select(KeyRow))).all()) == 40
+
+
+async def test_two_processes_write_the_same_file(store: Store, store_url: str) -> None:
+    other = Store(store_url)
+    try:
+        for number in range(0, 20, 2):
+            async with store.write() as session:
+                session.add(key_row(number, utc_now()))
+            async with other.write() as session:
+                session.add(key_row(number + 1, utc_now()))
+        async with other.read() as session:
+            assert len((await session.scalars(select(KeyRow))).all()) == 20
+    finally:
+        await other.close()
+
+
+async def test_foreign_keys_hold(store: Store) -> None:
+    with pytest.raises(IntegrityError):
+        async with store.write() as session:
+            session.add(DocumentRow(connector="nobody", content=b""))
+
+
+async def test_sqlite_runs_in_wal_mode_and_waits_for_locks(store: Store) -> None:
+    async with store.read() as session:
+        assert (await session.execute(text("PRAGMA journal_mode"))).scalar_one() == "wal"
+        assert (await session.execute(text("PRAGMA busy_timeout"))).scalar_one() >= 5000
+        assert (await session.execute(text("PRAGMA synchronous"))).scalar_one() == 2
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite+aiosqlite:///:memory:", "sqlite+aiosqlite://", "mysql+asyncmy://nowhere/db", "not a url"]
+)
+def test_a_store_that_cannot_hold_a_ledger_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Store(url)
+    assert caught.value.mend is not None
+
+
+async def test_a_missing_folder_is_said_in_words(tmp_path: Path) -> None:
+    store = Store(f"sqlite+aiosqlite:///{tmp_path / 'nowhere' / 'file.sqlite3'}")
+    with pytest.raises(ConfigurationError, match="cannot be opened"):
+        await store.check()
+    await store.close()
+
+
+def test_identifiers_sort_by_time_and_do_not_repeat() -> None:
+    made = [new_id("x") for _ in range(1000)]
+    assert len(set(made)) == 1000
+    assert [one[:12] for one in made] == sorted(one[:12] for one in made)
+    assert all(one.startswith("x_") and len(one) == 28 for one in made)
