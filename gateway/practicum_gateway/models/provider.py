@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
 from practicum.contracts.tools import Tool
@@ -22,6 +23,8 @@ class Prompt:
         previous: tokens of the call whose conversation this one continues, and how many of `messages` they cover
             (that call's messages and its response), so that a provider that works in tokens re-tokenises nothing.
         covered: number of leading `messages` that `previous` covers.
+        definitions: the tools in OpenAI's form as a foreign agent gave them, for a provider that passes them on;
+            the same tools as `tools`.
     """
 
     spec: ModelSpec
@@ -31,6 +34,7 @@ class Prompt:
     api_key: str | None = None
     previous: Sampled | None = None
     covered: int = 0
+    definitions: tuple[JsonObject, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

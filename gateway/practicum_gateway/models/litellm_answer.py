@@ -1,0 +1,180 @@
+"""What litellm answers, read once and strictly: an answer, or a `ModelProviderError`. Pure."""
+
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from practicum.contracts.base import JsonObject
+from practicum.contracts.messages import Message
+from practicum.contracts.models import Sampled, Usage
+from practicum.errors import ModelProviderError
+from practicum_gateway.models.chat_format import incoming_call
+from practicum_gateway.models.provider import Completed
+
+
+class _Part(BaseModel):
+    # A provider may say more than is read here; what is read has the type it should.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Function(_Part):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _Call(_Part):
+    id: str | None = None
+    index: int | None = None
+    function: _Function = _Function()
+
+
+class _Said(_Part):
+    content: str | None = None
+    tool_calls: tuple[_Call, ...] | None = None
+
+
+class _TokenLogprob(_Part):
+    logprob: float
+
+
+class _Logprobs(_Part):
+    content: tuple[_TokenLogprob, ...] | None = None
+
+
+class _Choice(_Part):
+    message: _Said = _Said()
+    delta: _Said = _Said()
+    finish_reason: str | None = None
+    token_ids: tuple[int, ...] | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Usage(_Part):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Answer(_Part):
+    choices: tuple[_Choice, ...] = ()
+    usage: _Usage | None = None
+    prompt_token_ids: tuple[int, ...] | None = None
+
+
+def read_answer(answer: JsonObject, *, where: str) -> Completed:
+    """The model's turn in a whole answer.
+
+    Args:
+        answer: the answer as litellm dumps it.
+        where: alias of the model, for the message of an error.
+
+    Raises:
+        ModelProviderError: it holds no turn.
+    """
+    parsed = _parse(answer, where)
+    if not parsed.choices:
+        raise ModelProviderError(f"The model '{where}' answered without a choice.")
+    choice = parsed.choices[0]
+    return _completed(choice.message, choice.finish_reason, parsed.usage, _sampled(parsed, choice), where)
+
+
+@dataclass(slots=True)
+class StreamedAnswer:
+    """A turn put together from the chunks of a stream.
+
+    Attributes:
+        where: alias of the model, for the message of an error.
+    """
+
+    where: str
+    _text: list[str] = field(default_factory=list[str])
+    _calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
+    _finish_reason: str | None = None
+    _usage: _Usage | None = None
+
+    def add(self, chunk: JsonObject) -> str | None:
+        """Take a chunk in; the text it adds, if it adds text.
+
+        Raises:
+            ModelProviderError: the chunk is none.
+        """
+        parsed = _parse(chunk, self.where)
+        self._usage = parsed.usage or self._usage
+        if not parsed.choices:
+            return None
+        choice = parsed.choices[0]
+        self._finish_reason = choice.finish_reason or self._finish_reason
+        for fragment in choice.delta.tool_calls or ():
+            self._add_call(fragment)
+        if choice.delta.content:
+            self._text.append(choice.delta.content)
+        return choice.delta.content
+
+    def whole(self) -> Completed:
+        """The whole turn.
+
+        Raises:
+            ModelProviderError: the stream held none.
+        """
+        calls = tuple(call for _, call in sorted(self._calls.items()))
+        said = _Said(content="".join(self._text), tool_calls=calls)
+        return _completed(said, self._finish_reason, self._usage, None, self.where)
+
+    def _add_call(self, fragment: _Call) -> None:
+        index = fragment.index if fragment.index is not None else len(self._calls)
+        known = self._calls.get(index, _Call())
+        self._calls[index] = _Call(
+            id=known.id or fragment.id,
+            function=_Function(
+                name=known.function.name or fragment.function.name,
+                arguments=(known.function.arguments or "") + (fragment.function.arguments or ""),
+            ),
+        )
+
+
+def _parse(answer: JsonObject, where: str) -> _Answer:
+    try:
+        return _Answer.model_validate(answer)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ModelProviderError(
+            f"The model '{where}' answered what is no chat completion: {place}: {first['msg']}."
+        ) from None
+
+
+def _sampled(answer: _Answer, choice: _Choice) -> Sampled | None:
+    """Token ids with their logprobs, where the server gave both and they fit together."""
+    logprobs = choice.logprobs.content if choice.logprobs is not None else None
+    if answer.prompt_token_ids is None or choice.token_ids is None or logprobs is None:
+        return None
+    if len(logprobs) != len(choice.token_ids):
+        return None
+    return Sampled(
+        prompt_ids=answer.prompt_token_ids,
+        completion_ids=choice.token_ids,
+        logprobs=tuple(token.logprob for token in logprobs),
+    )
+
+
+def _completed(
+    said: _Said, finish_reason: str | None, usage: _Usage | None, sampled: Sampled | None, where: str
+) -> Completed:
+    calls = said.tool_calls or ()
+    if not said.content and not calls and finish_reason in {None, "stop"}:
+        raise ModelProviderError(f"The model '{where}' answered with nothing.")
+    message = Message(
+        role="assistant",
+        content=said.content or None,
+        tool_calls=tuple(
+            incoming_call(call.id, call.function.name or "", call.function.arguments or "") for call in calls
+        ),
+    )
+    return Completed(
+        message=message,
+        finish_reason=finish_reason or ("tool_calls" if calls else "stop"),
+        usage=Usage(
+            prompt_tokens=(usage and usage.prompt_tokens) or 0,
+            completion_tokens=(usage and usage.completion_tokens) or 0,
+        ),
+        sampled=sampled,
+    )

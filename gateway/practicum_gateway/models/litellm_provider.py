@@ -1,0 +1,120 @@
+"""Any model that litellm knows, its tools called natively.
+
+litellm is imported at the first call and nowhere else: its import costs seconds. It is told not to call home, not to
+retry (the caller of the gateway owns retries) and not to print.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from practicum.contracts.base import JsonObject
+from practicum.errors import ModelProviderError
+from practicum_gateway.models.chat_format import definition, outgoing
+from practicum_gateway.models.litellm_answer import StreamedAnswer, read_answer
+from practicum_gateway.models.provider import Completed, Prompt
+from practicum_gateway.models.provider_errors import provider_errors
+
+_NO_KEY = "none"
+"""Stands in for a key that a self-hosted server does not ask for, so that no key of the environment is sent to it."""
+
+_VLLM = "hosted_vllm/"
+
+
+class LitellmProvider:
+    """Answers prompts through litellm."""
+
+    def __init__(self, *, timeout_seconds: float = 300.0) -> None:
+        """Nothing is imported or opened yet.
+
+        Args:
+            timeout_seconds: how long one answer may take; for a stream, how long the server may be silent.
+        """
+        self._timeout = timeout_seconds
+        self._loading = asyncio.Lock()
+        self._litellm: Any = None
+
+    async def complete(self, prompt: Prompt) -> Completed:
+        """The model's turn.
+
+        Raises:
+            ModelProviderError: the provider is down, overloaded, or answered what is no answer.
+            RequestError: the provider refuses what it was asked; asking again will not help.
+        """
+        with provider_errors(prompt):
+            litellm = await self._load()
+            answer = await litellm.acompletion(**self._arguments(prompt))
+            return read_answer(answer.model_dump(), where=prompt.spec.alias)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
+        """The model's turn in pieces of text, and last the whole of it.
+
+        Raises:
+            ModelProviderError: as for `complete`; also when the stream stops before its end.
+            RequestError: as for `complete`.
+        """
+        answer = StreamedAnswer(where=prompt.spec.alias)
+        with provider_errors(prompt):
+            litellm = await self._load()
+            chunks = await litellm.acompletion(
+                stream=True, stream_options={"include_usage": True}, **self._arguments(prompt)
+            )
+            async for chunk in chunks:
+                if text := answer.add(chunk.model_dump()):
+                    yield text
+            # litellm closes a stream that broke off with a finish reason of its own making.
+            if chunks.received_finish_reason is None:
+                raise ModelProviderError(f"The model '{prompt.spec.alias}' stopped in the middle of its answer.")
+            yield answer.whole()
+
+    async def close(self) -> None:
+        """Close the connections to providers."""
+        if self._litellm is not None:
+            await self._litellm.close_litellm_async_clients()
+
+    async def _load(self) -> Any:
+        async with self._loading:
+            if self._litellm is None:
+                # Seconds of work, so in a thread: the gateway goes on answering meanwhile.
+                self._litellm = await asyncio.to_thread(_import_litellm)
+        return self._litellm
+
+    def _arguments(self, prompt: Prompt) -> dict[str, Any]:
+        spec, sampling = prompt.spec, prompt.sampling
+        arguments: dict[str, Any] = {
+            "model": spec.target,
+            "messages": [outgoing(message) for message in prompt.messages],
+            "timeout": self._timeout,
+            "num_retries": 0,
+            "max_retries": 0,
+            **sampling.model_dump(exclude_none=True),
+        }
+        if spec.base_url is not None:
+            arguments["api_base"] = spec.base_url
+        if prompt.api_key is not None or spec.base_url is not None:
+            arguments["api_key"] = prompt.api_key or _NO_KEY
+        if tools := _definitions(prompt):
+            arguments["tools"] = tools
+        if spec.target.startswith(_VLLM):
+            arguments |= {"logprobs": True, "extra_body": {"return_token_ids": True}}
+        return arguments
+
+
+def _definitions(prompt: Prompt) -> list[JsonObject]:
+    if prompt.definitions is not None:
+        return list(prompt.definitions)
+    return [definition(tool) for tool in prompt.tools]
+
+
+def _import_litellm() -> Any:
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else its import fetches a price list
+    import litellm  # seconds of CPU and 200 MB, only for those who call a model through it
+
+    litellm.suppress_debug_info = True
+    litellm.callbacks = []
+    litellm.success_callback = []
+    litellm.failure_callback = []
+    litellm.drop_params = False  # a parameter the provider does not know is an error, not ignored
+    litellm.disable_aiohttp_transport = True  # its aiohttp sessions outlive the loop
+    return litellm

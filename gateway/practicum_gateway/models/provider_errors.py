@@ -1,0 +1,78 @@
+"""The one place where whatever a model library raises becomes an error of the house, without the key."""
+
+import re
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import cast
+
+from practicum.errors import ModelProviderError, PracticumError, RequestError
+from practicum_gateway.models.provider import Prompt
+
+_KEYLIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|prk|key|AIza)[-_][\w*.-]{6,}|Bearer\s+\S+", re.IGNORECASE)
+_LIBRARY_PREFIX = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception): )*(?:\w+Exception - )?")
+_NUMBER = re.compile(r"\d{1,6}(?:\.\d+)?")
+_TOO_LONG = 400
+_WORTH_ANOTHER_TRY = frozenset({408, 409, 423, 425, 429})
+_CLIENT_ERROR = 4
+_NOT_ALLOWED = frozenset({401, 403})
+_NO_SUCH_MODEL = 404
+
+
+@contextmanager
+def provider_errors(prompt: Prompt) -> Generator[None]:
+    """Turn what is raised inside into a typed error; typed errors pass as they are.
+
+    Raises:
+        ModelProviderError: the provider is down, overloaded or answered garbage: worth another try.
+        RequestError: the provider refuses the request itself: another try would fail too.
+    """
+    try:
+        yield
+    except PracticumError:
+        raise
+    except Exception as error:  # noqa: BLE001  # the boundary: libraries of a hundred providers raise what they like
+        # Without the cause: its text may hold the key, and a log would print it.
+        raise _classified(error, prompt) from None
+
+
+def _classified(error: Exception, prompt: Prompt) -> PracticumError:
+    alias = prompt.spec.alias
+    status = getattr(error, "status_code", None)
+    said = _said(error, prompt)
+    if not isinstance(status, int) or status in _WORTH_ANOTHER_TRY or status // 100 != _CLIENT_ERROR:
+        wait = _retry_after(error)
+        what = f"failed with {status}" if isinstance(status, int) else "failed"
+        return ModelProviderError(
+            f"The provider of model '{alias}' {what}: {said}",
+            mend=f"Try again in {wait:g} s." if wait is not None else "Try again; is the model server up?",
+            retry_after=wait,
+        )
+    if status in _NOT_ALLOWED:
+        mend = f"Register the alias '{alias}' again with a valid api_key."
+    elif status == _NO_SUCH_MODEL:
+        mend = f"Check target and base_url of the alias '{alias}'."
+    else:
+        mend = None
+    return RequestError(f"The provider of model '{alias}' refuses the request with {status}: {said}", mend=mend)
+
+
+def _said(error: Exception, prompt: Prompt) -> str:
+    """The first line of what the provider said, short, without anything that looks like a key."""
+    text = " ".join(str(error).split())
+    if prompt.api_key:
+        text = text.replace(prompt.api_key, "[key]")
+    text = _KEYLIKE.sub("[key]", _LIBRARY_PREFIX.sub("", text))
+    if len(text) > _TOO_LONG:
+        text = text[:_TOO_LONG] + " ..."
+    return text or type(error).__name__
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds the provider asked to wait, where it said so in seconds or milliseconds."""
+    response = getattr(error, "response", None)
+    for headers in (getattr(response, "headers", None), getattr(error, "litellm_response_headers", None)):
+        for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            value = cast("Mapping[str, str]", headers).get(name) if isinstance(headers, Mapping) else None
+            if value is not None and _NUMBER.fullmatch(value):
+                return float(value) * scale
+    return None
