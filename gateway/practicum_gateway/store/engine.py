@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import secrets
+import sqlite3
 import time
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
@@ -138,9 +139,13 @@ class Store:
             ConfigurationError: it cannot; the message does not repeat a password of the URL.
         """
         try:
-            async with self._read() as session:
-                await session.execute(text("SELECT 1"))
-        except (SQLAlchemyError, OSError) as error:
+            if self._sqlite:
+                # Through the plain driver: the async one leaves a thread behind when it cannot open a file.
+                await asyncio.to_thread(_probe_sqlite, str(self.engine.url.database))
+            else:
+                async with self._read() as session:
+                    await session.execute(text("SELECT 1"))
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             reason = str(error.orig) if isinstance(error, DBAPIError) else str(error)
             raise ConfigurationError(
                 f"The store {self.engine.url.render_as_string(hide_password=True)} cannot be opened: {reason}",
@@ -160,6 +165,11 @@ def _parse(url: str) -> URL:
             "The store's URL is no SQLAlchemy URL.",
             mend="Set PRACTICUM_DATABASE_URL to sqlite+aiosqlite:///FILE or postgresql+asyncpg://...",
         ) from None
+
+
+def _probe_sqlite(path: str) -> None:
+    with contextlib.closing(sqlite3.connect(path, timeout=_BUSY_TIMEOUT_MS / 1000)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
 
 
 def _configure_sqlite(connection: Any, _record: Any) -> None:

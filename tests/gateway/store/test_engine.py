@@ -101,6 +101,16 @@ async def test_a_missing_folder_is_said_in_words(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_a_file_that_is_no_database_is_said_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "file.sqlite3"
+    path.write_text("a shopping list, and long enough to be taken for a header " * 20)
+    store = Store(f"sqlite+aiosqlite:///{path}")
+    with pytest.raises(ConfigurationError, match="not a database"):
+        await store.check()
+    await store.close()
+    assert path.read_text().startswith("a shopping list")
+
+
 def test_identifiers_sort_by_time_and_do_not_repeat() -> None:
     made = [new_id("x") for _ in range(1000)]
     assert len(set(made)) == 1000
