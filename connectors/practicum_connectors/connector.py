@@ -1,10 +1,10 @@
 """A connector, compiled once from a document and a registration: what the gateway holds and calls.
 
-    document = await load_source(spec)                        # fetch or take over, parse, check
-    connector = CompiledConnector.compile(spec, document)     # CPU only: run it in a thread for big documents
-    prepared = connector.prepare("crm_get_customer", {"id": 7})          # CallError when the arguments do not fit
-    sent = await connector.send(prepared, idempotency_key="ep_1:0:0")    # never raises for what the system did
-    observation = connector.observe(sent)                                # what the model is told
+document = await load_source(spec)                        # fetch or take over, parse, check
+connector = CompiledConnector.compile(spec, document)     # CPU only: run it in a thread for big documents
+prepared = connector.prepare("crm_get_customer", {"id": 7})          # CallError when the arguments do not fit
+sent = await connector.send(prepared, idempotency_key="ep_1:0:0")    # never raises for what the system did
+observation = connector.observe(sent)                                # what the model is told
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import ConnectorSpec, OperationReport
 from practicum.contracts.tools import Observation, Tool
 from practicum_connectors.document import Document
-from practicum_connectors.exchange import HttpRequest, HttpResponse, Delivery  # noqa: F401
+from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse
 
 
 async def load_source(spec: ConnectorSpec) -> Document:
@@ -115,7 +115,7 @@ class CompiledConnector:
         *,
         idempotency_key: str | None = None,
         traceparent: str | None = None,
-        timeout: float = 30.0,
+        timeout_seconds: float = 30.0,
     ) -> Sent:
         """Inject credentials and send, once (a 401 refreshes an OAuth token and sends a second time).
 
@@ -123,7 +123,7 @@ class CompiledConnector:
             prepared: the call.
             idempotency_key: forwarded where the system supports one.
             traceparent: W3C trace context to pass on.
-            timeout: seconds for the whole exchange.
+            timeout_seconds: bound on the whole exchange.
         """
         raise NotImplementedError
 

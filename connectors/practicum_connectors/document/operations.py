@@ -1,0 +1,249 @@
+"""The operations of a document, each read on its own: one that cannot be read does not lose the others."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from practicum.errors import DocumentError
+from practicum_connectors.document.load import Document
+from practicum_connectors.document.pointers import Node, as_list, as_node, is_node, text_of
+
+Location = Literal["path", "query", "header", "cookie"]
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_LATER_METHODS = ("query", "additionalOperations")
+_DEFAULT_STYLE: dict[Location, str] = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
+_STYLES: dict[Location, frozenset[str]] = {
+    "path": frozenset({"simple", "label", "matrix"}),
+    "header": frozenset({"simple"}),
+    "query": frozenset({"form", "spaceDelimited", "pipeDelimited", "deepObject"}),
+    "cookie": frozenset({"form"}),
+}
+# OpenAPI says that these are described elsewhere (media types and security schemes) and ignored as parameters.
+_IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
+# What the sender or the connection owns; a model must not reach it.
+_RESERVED_HEADERS = frozenset(
+    {"host", "content-length", "connection", "transfer-encoding", "upgrade", "te", "trailer", "expect", "cookie"}
+)
+VARIABLE = re.compile(r"\{([^{}/]+)\}")
+"""A variable in a path template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter with its serialisation spelled out.
+
+    Attributes:
+        name: the name on the wire.
+        location: where it goes.
+        required: whether a request without it is invalid.
+        schema: its schema as it stands in the document.
+        style: serialisation style.
+        explode: whether items and properties are written apart.
+        allow_reserved: whether reserved characters stay as they are.
+        media_type: for a parameter described by `content`: how its value is encoded.
+        description: what the document says of it.
+    """
+
+    name: str
+    location: Location
+    required: bool
+    schema: object
+    style: str
+    explode: bool
+    allow_reserved: bool
+    media_type: str | None
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request body.
+
+    Attributes:
+        required: whether a request without it is invalid.
+        content: media type objects by media type, in the document's order.
+        description: what the document says of it.
+    """
+
+    required: bool
+    content: dict[str, Node]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation, its parameters merged, its own references followed; schemas are left as they stand.
+
+    Attributes:
+        operation_id: as the document has it, None if there is none.
+        method: upper case.
+        path: the path template.
+        summary: one line.
+        description: more lines.
+        deprecated: whether the document advises against it.
+        parameters: path item's and operation's, merged by name and location.
+        body: its request body, if it has one.
+        responses: response objects or references to them, by status.
+        servers: its own or its path's servers, None where the document's hold.
+        security: alternatives of schemes, None where nothing is said.
+        extensions: its `x-` fields.
+        losses: what of it had to be left out.
+    """
+
+    operation_id: str | None
+    method: str
+    path: str
+    summary: str
+    description: str
+    deprecated: bool
+    parameters: tuple[Parameter, ...]
+    body: Body | None
+    responses: Node
+    servers: list[Node] | None
+    security: list[Node] | None
+    extensions: Node
+    losses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An operation that cannot be read, and why."""
+
+    operation_id: str | None
+    method: str
+    path: str
+    reason: str
+
+
+def list_operations(document: Document) -> Iterator[Operation | Unreadable]:
+    """Each operation of the document, in its order."""
+    for path, item in as_node(document.root.get("paths")).items():
+        if path.startswith("x-") or item is None:
+            continue
+        try:
+            merged = _path_item(document, item)
+        except DocumentError as error:
+            yield Unreadable(None, "GET", path, f"The path item cannot be read: {error.detail}")
+            continue
+        for method in METHODS:
+            if merged.get(method) is not None:
+                yield _read(document, path, method, merged)
+        for method in _LATER_METHODS:
+            if merged.get(method) is not None:
+                yield Unreadable(None, method.upper(), path, f"`{method}` of OpenAPI 3.2 is not supported yet.")
+
+
+def _path_item(document: Document, item: object) -> Node:
+    target = document.pointers.follow(item)
+    own = {key: value for key, value in as_node(item).items() if key != "$ref"}
+    return {**target, **own} if own and target is not item else target
+
+
+def _read(document: Document, path: str, method: str, item: Node) -> Operation | Unreadable:
+    node = as_node(item[method])
+    operation_id = text_of(node.get("operationId")).strip() or None
+    try:
+        if not is_node(item[method]):
+            raise DocumentError("The operation is not an object.")  # noqa: TRY301 (one way out for every cause)
+        return _operation(document, path, method, item, node)
+    except DocumentError as error:
+        return Unreadable(operation_id, method.upper(), path, error.detail)
+
+
+def _operation(document: Document, path: str, method: str, item: Node, node: Node) -> Operation:
+    if "#" in path:
+        raise DocumentError("The path holds a fragment (`#`), which no request can carry.")
+    losses: list[str] = []
+    servers = as_list(node.get("servers")) or as_list(item.get("servers"))
+    security = node.get("security", document.root.get("security"))
+    return Operation(
+        operation_id=text_of(node.get("operationId")).strip() or None,
+        method=method.upper(),
+        path=path if path.startswith("/") else f"/{path}",
+        summary=text_of(node.get("summary")).strip() or text_of(item.get("summary")).strip(),
+        description=text_of(node.get("description")).strip() or text_of(item.get("description")).strip(),
+        deprecated=node.get("deprecated") is True,
+        parameters=_parameters(document, path, item, node, losses),
+        body=_body(document, node, losses),
+        responses=as_node(node.get("responses")),
+        servers=[as_node(server) for server in servers] or None,
+        security=[as_node(entry) for entry in cast("list[object]", security)] if isinstance(security, list) else None,
+        extensions={key: value for key, value in node.items() if key.startswith("x-")},
+        losses=tuple(losses),
+    )
+
+
+def _parameters(document: Document, path: str, item: Node, node: Node, losses: list[str]) -> tuple[Parameter, ...]:
+    merged: dict[tuple[str, str], Parameter] = {}
+    for raw in (*as_list(item.get("parameters")), *as_list(node.get("parameters"))):
+        parameter = _parameter(document, document.pointers.follow(raw), losses)
+        if parameter is not None:
+            merged[parameter.name, parameter.location] = parameter
+    template = path.partition("?")[0]
+    variables = dict.fromkeys(VARIABLE.findall(template))
+    for key in [key for key in merged if key[1] == "path" and key[0] not in variables]:
+        losses.append(f"The path parameter `{key[0]}` does not occur in the path and is left out.")
+        del merged[key]
+    for name in variables:
+        if (name, "path") not in merged:
+            losses.append(f"The path parameter `{name}` is not described; it is taken as text.")
+            merged[name, "path"] = Parameter(
+                name, "path", True, {"type": "string"}, "simple", False, False, None, description=""
+            )
+    return tuple(merged.values())
+
+
+def _parameter(document: Document, raw: Node, losses: list[str]) -> Parameter | None:
+    name, location = raw.get("name"), raw.get("in")
+    if not isinstance(name, str) or not name or location not in _DEFAULT_STYLE:
+        losses.append(f"A parameter named {name!r} in {location!r} is not understood and left out.")
+        return None
+    place: Location = location
+    if place == "header" and name.lower() in _IGNORED_HEADERS:
+        return None
+    if place == "header" and name.lower() in _RESERVED_HEADERS:
+        losses.append(f"The header `{name}` belongs to the connection and is left out.")
+        return None
+    style = text_of(raw.get("style")) or _DEFAULT_STYLE[place]
+    if style not in _STYLES[place]:
+        losses.append(f"The style {style!r} is unknown for the {place} parameter `{name}`; the default is used.")
+        style = _DEFAULT_STYLE[place]
+    explode = raw.get("explode")
+    media_type, schema = _parameter_schema(document, raw)
+    return Parameter(
+        name=name,
+        location=place,
+        required=raw.get("required") is True or place == "path",
+        schema=schema,
+        style=style,
+        explode=explode if isinstance(explode, bool) else style in {"form", "deepObject"},
+        allow_reserved=raw.get("allowReserved") is True,
+        media_type=media_type,
+        description=text_of(raw.get("description")).strip(),
+    )
+
+
+def _parameter_schema(document: Document, raw: Node) -> tuple[str | None, object]:
+    content = as_node(raw.get("content"))
+    if "schema" in raw or not content:
+        return None, raw.get("schema", {})
+    media_type, media = next(iter(content.items()))
+    return media_type, document.pointers.follow(media).get("schema", {})
+
+
+def _body(document: Document, node: Node, losses: list[str]) -> Body | None:
+    if node.get("requestBody") is None:
+        return None
+    raw = document.pointers.follow(node["requestBody"])
+    content: dict[str, Node] = {}
+    for media_type, media in as_node(raw.get("content")).items():
+        if is_node(media):
+            content[media_type] = document.pointers.follow(media)
+        else:
+            losses.append(f"The body's media type `{media_type}` has no description and is left out.")
+    if not content:
+        losses.append("The request body has no content and is left out.")
+        return None
+    return Body(raw.get("required") is True, content, text_of(raw.get("description")).strip())

@@ -1,0 +1,118 @@
+"""HTTP as values: what is sent and what comes back, with nothing that could print a secret."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Self
+from urllib.parse import quote, urlsplit
+
+Pairs = tuple[tuple[str, str], ...]
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods that ask the system to change nothing."""
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL, with the port always written out."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    host = (parts.hostname or "").lower()
+    return f"{parts.scheme.lower()}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request as it goes over the wire. Its repr shows neither headers nor query nor body.
+
+    Attributes:
+        method: upper case.
+        url: absolute, everything percent-encoded already.
+        headers: in order, names as they are sent.
+        body: bytes, or None for no body at all.
+    """
+
+    method: str
+    url: str
+    headers: Pairs = ()
+    body: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"HttpRequest({self.method} {self.url.partition('?')[0]})"
+
+    @property
+    def origin(self) -> str:
+        """Where it goes: scheme, host and port."""
+        return origin_of(self.url)
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header, case-insensitively."""
+        return next((value for key, value in self.headers if key.lower() == name.lower()), None)
+
+    def with_header(self, name: str, value: str) -> Self:
+        """The request with this header instead of any of the same name."""
+        kept = tuple(pair for pair in self.headers if pair[0].lower() != name.lower())
+        return replace(self, headers=(*kept, (name, value)))
+
+    def with_query(self, name: str, value: str) -> Self:
+        """The request with one more query parameter, encoded here."""
+        pair = f"{quote(name, safe='')}={quote(value, safe='')}"
+        return replace(self, url=f"{self.url}{'&' if '?' in self.url else '?'}{pair}")
+
+    def with_cookie(self, name: str, value: str) -> Self:
+        """The request with one more cookie."""
+        present = self.header("Cookie")
+        pair = f"{name}={value}"
+        return self.with_header("Cookie", f"{present}; {pair}" if present else pair)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A response, its body read to the end or to the limit.
+
+    Attributes:
+        status: HTTP status.
+        headers: in order, names in lower case.
+        body: content-decoded bytes.
+        complete: whether the whole body is there; False when it was longer than the limit.
+    """
+
+    status: int
+    headers: Pairs = ()
+    body: bytes = field(default=b"", repr=False)
+    complete: bool = True
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header, case-insensitively."""
+        return next((value for key, value in self.headers if key == name.lower()), None)
+
+    @property
+    def media_type(self) -> str:
+        """The content type in lower case without its parameters, empty if there is none."""
+        return (self.header("content-type") or "").partition(";")[0].strip().lower()
+
+
+class Delivery(StrEnum):
+    """How far a request came."""
+
+    ANSWERED = "answered"
+    """The system answered, whatever it said."""
+    NOT_SENT = "not_sent"
+    """Surely nothing of it reached the system."""
+    LOST = "lost"
+    """It was sent, wholly or in part, and no complete answer came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What came of one request.
+
+    Attributes:
+        delivery: how far it came.
+        response: the answer, if there is one.
+        reason: why there is none, in words.
+        mend: what can be done about it.
+    """
+
+    delivery: Delivery
+    response: HttpResponse | None = None
+    reason: str | None = None
+    mend: str | None = None
