@@ -1,42 +1,243 @@
-"""Approvals: a question to a person about exactly one call, answered once."""
+"""Approvals: a question to a person about exactly one call, answered once.
+
+A question is bound to whoever wants the call, the tool, the canonical arguments and the rule that asked. Its answer
+holds for that call alone, once, and only until it expires. Nobody answers what was asked on their own behalf, an
+administrator no more than anybody else: where one person runs everything, that person answers with a second key that
+speaks for another name (a new installation has one in `approver.key`).
+"""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus
+from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus, Role
+from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.tools import Tool
+from practicum.errors import ConflictError, ForbiddenError, NotFoundError
 from practicum_gateway.access.principals import Principal
-from practicum_gateway.store.engine import Store
+from practicum_gateway.store.access_tables import ApprovalRow
+from practicum_gateway.store.engine import Store, new_id
 
 OnAnswer = Callable[[Approval], Awaitable[None]]
-"""Told of every approval that was answered, after the answer is stored; the composition root sets it."""
+"""Told of an approval after its answer is stored. If it raises, the answer holds all the same, and whoever answered
+may repeat the same answer, which tells it again."""
+
+_OPEN = (ApprovalStatus.PENDING, ApprovalStatus.APPROVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked.
+
+    Attributes:
+        scope: whose key `key` is one of.
+        key: idempotency key of the call.
+        requested_by: on whose behalf the call would be made.
+        tool: the tool.
+        arguments: its arguments as they may be shown.
+        arguments_hash: hash of the arguments as they would be sent.
+        rule: the rule that asks.
+        episode: the episode that waits, if one does.
+        step: its step.
+        call: the index of the call in the step.
+    """
+
+    scope: str
+    key: str
+    requested_by: str
+    tool: Tool
+    arguments: JsonObject
+    arguments_hash: str
+    rule: str
+    episode: str | None = None
+    step: int | None = None
+    call: int | None = None
+
+
+async def _nobody(_approval: Approval) -> None:
+    """Nobody waits to be told."""
 
 
 class Approvals:
-    """Keeps the questions and takes the answers."""
+    """Keeps the questions and takes the answers.
 
-    on_answer: OnAnswer
+    Attributes:
+        on_answer: whom to tell of answers; the composition root sets it.
+    """
 
-    def __init__(self, store: Store) -> None:
-        """Keep approvals in a store."""
+    def __init__(self, store: Store, *, seconds: int = 86_400) -> None:
+        """Keep approvals in a store.
+
+        Args:
+            store: where.
+            seconds: how long a question can be answered, and then how long a yes can be used.
+        """
         self._store = store
+        self._lifetime = timedelta(seconds=seconds)
+        self.on_answer: OnAnswer = _nobody
+
+    async def ask(self, question: Question) -> tuple[Approval, bool]:
+        """Ask, or find the same question already asked; the flag says whether it is new.
+
+        A question that was asked for the same key by another rule is withdrawn: its answer would not hold.
+        """
+        async with self._store.write() as session:
+            row = await self._latest(session, question.scope, question.key)
+            if row is not None and _same(row, question):
+                return _approval(row), False
+            if row is not None and row.status in _OPEN:
+                row.status = ApprovalStatus.CANCELLED
+            fresh = self._row(question, serial=1 if row is None else row.serial + 1)
+            session.add(fresh)
+            return _approval(fresh), True
+
+    async def use(self, session: AsyncSession, approval: str) -> None:
+        """Spend a yes, inside the transaction that claims the call.
+
+        Raises:
+            ConflictError: it is spent, expired, withdrawn or was never given.
+        """
+        row = await session.get(ApprovalRow, approval, with_for_update=True)
+        if row is None or _status(row, utc_now()) is not ApprovalStatus.APPROVED:
+            raise ConflictError(f"The approval '{approval}' cannot be used (any more).")
+        row.status = ApprovalStatus.USED
 
     async def get(self, approval: str) -> Approval:
-        """One approval; a pending one past its time reads as expired.
+        """One approval; an open one past its time reads as expired.
 
         Raises:
             NotFoundError: there is none of that id.
         """
-        raise NotImplementedError
+        async with self._store.read() as session:
+            row = await session.get(ApprovalRow, approval)
+        if row is None:
+            raise NotFoundError(f"There is no approval '{approval}'.")
+        return _approval(row)
 
     async def list(
         self, *, status: ApprovalStatus | None = None, episode: str | None = None, limit: int = 100
     ) -> tuple[Approval, ...]:
         """Approvals, newest first."""
-        raise NotImplementedError
+        query = select(ApprovalRow).order_by(ApprovalRow.created.desc(), ApprovalRow.id.desc()).limit(limit)
+        if status is not None:
+            query = query.where(_reads_as(status, utc_now()))
+        if episode is not None:
+            query = query.where(ApprovalRow.episode == episode)
+        async with self._store.read() as session:
+            return tuple(_approval(row) for row in await session.scalars(query))
 
     async def answer(self, approval: str, principal: Principal, answer: ApprovalAnswer) -> Approval:
-        """Take a person's answer, store it, then tell `on_answer`."""
-        raise NotImplementedError
+        """Take a person's answer, store it, then tell `on_answer`. The same person may repeat the same answer.
+
+        Raises:
+            NotFoundError: there is no such approval.
+            ForbiddenError: the principal is no approver, or the call is made on its own behalf.
+            ConflictError: it was answered, withdrawn or expired, or the approver saw other arguments.
+        """
+        principal.require(Role.APPROVER, to="answer approvals")
+        async with self._store.write() as session:
+            row = await session.get(ApprovalRow, approval, with_for_update=True)
+            if row is None:
+                raise NotFoundError(f"There is no approval '{approval}'.")
+            if row.requested_by == principal.name:
+                raise ForbiddenError(
+                    f"The call was asked for on behalf of {principal.name}: somebody else has to answer.",
+                    mend="Answer with a key that speaks for another principal, with the role approver or admin.",
+                )
+            if answer.arguments_hash != row.arguments_hash:
+                raise ConflictError(
+                    "The answer is about other arguments than the question.",
+                    mend="Read the approval again and answer with its arguments_hash.",
+                )
+            if not _is_repeated(row, principal, answer):
+                self._take(row, principal, answer)
+            answered = _approval(row)
+        await self.on_answer(answered)
+        return answered
 
     async def cancel_of_episode(self, episode: str) -> None:
-        """Nobody waits for these answers any more: the pending approvals of an ended episode."""
-        raise NotImplementedError
+        """Withdraw the open questions of an episode: nobody waits for their answers any more."""
+        async with self._store.write() as session:
+            await session.execute(
+                update(ApprovalRow)
+                .where(ApprovalRow.episode == episode, ApprovalRow.status.in_(_OPEN))
+                .values(status=ApprovalStatus.CANCELLED)
+            )
+
+    def _take(self, row: ApprovalRow, principal: Principal, answer: ApprovalAnswer) -> None:
+        now = utc_now()
+        if (status := _status(row, now)) is not ApprovalStatus.PENDING:
+            raise ConflictError(f"The approval '{row.id}' is {status} and takes no answer.")
+        row.status = ApprovalStatus.APPROVED if answer.approve else ApprovalStatus.DENIED
+        row.decided_by, row.decided, row.reason = principal.name, now, answer.reason
+        row.expires = now + self._lifetime
+
+    def _row(self, question: Question, *, serial: int) -> ApprovalRow:
+        now = utc_now()
+        return ApprovalRow(
+            id=new_id("apr"),
+            scope=question.scope,
+            key=question.key,
+            serial=serial,
+            episode=question.episode,
+            step=question.step,
+            call=question.call,
+            tool=question.tool.name,
+            effect=question.tool.effect,
+            arguments=question.arguments,
+            arguments_hash=question.arguments_hash,
+            rule=question.rule,
+            requested_by=question.requested_by,
+            status=ApprovalStatus.PENDING,
+            decided_by=None,
+            decided=None,
+            reason=None,
+            created=now,
+            expires=now + self._lifetime,
+        )
+
+    @staticmethod
+    async def _latest(session: AsyncSession, scope: str, key: str) -> ApprovalRow | None:
+        return await session.scalar(
+            select(ApprovalRow)
+            .where(ApprovalRow.scope == scope, ApprovalRow.key == key)
+            .order_by(ApprovalRow.serial.desc())
+            .limit(1)
+        )
+
+
+def _same(row: ApprovalRow, question: Question) -> bool:
+    return (row.tool, row.arguments_hash, row.rule, row.requested_by) == (
+        question.tool.name,
+        question.arguments_hash,
+        question.rule,
+        question.requested_by,
+    )
+
+
+def _is_repeated(row: ApprovalRow, principal: Principal, answer: ApprovalAnswer) -> bool:
+    given = {ApprovalStatus.APPROVED: True, ApprovalStatus.USED: True, ApprovalStatus.DENIED: False}
+    return row.decided_by == principal.name and given.get(ApprovalStatus(row.status)) is answer.approve
+
+
+def _status(row: ApprovalRow, now: datetime) -> ApprovalStatus:
+    status = ApprovalStatus(row.status)
+    return ApprovalStatus.EXPIRED if status in _OPEN and row.expires <= now else status
+
+
+def _reads_as(status: ApprovalStatus, now: datetime) -> ColumnElement[bool]:
+    stored = ApprovalRow.status == status
+    if status in _OPEN:
+        return and_(stored, ApprovalRow.expires > now)
+    if status is ApprovalStatus.EXPIRED:
+        return or_(stored, and_(ApprovalRow.status.in_(_OPEN), ApprovalRow.expires <= now))
+    return stored
+
+
+def _approval(row: ApprovalRow) -> Approval:
+    return Approval.model_validate(
+        {name: getattr(row, name) for name in Approval.model_fields} | {"status": _status(row, utc_now())}
+    )

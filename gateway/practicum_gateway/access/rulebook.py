@@ -1,0 +1,52 @@
+"""The rulebook: which access rules are in force, and every set that ever was."""
+
+from sqlalchemy import func, select
+
+from practicum.contracts.access import Decision, Role, RuleSet
+from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.tools import Tool
+from practicum_gateway.access.principals import Principal
+from practicum_gateway.access.rules import check, decide
+from practicum_gateway.store.access_tables import RuleSetRow
+from practicum_gateway.store.engine import Store
+
+
+class Rulebook:
+    """Keeps the revisions of the rules; the latest is in force."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep rules in a store."""
+        self._store = store
+        self._parsed: tuple[int, RuleSet] = (0, RuleSet())
+
+    async def current(self) -> RuleSet:
+        """The rules in force, without the defaults that stand behind them."""
+        async with self._store.read() as session:
+            latest = await session.scalar(select(func.max(RuleSetRow.revision))) or 0
+            if latest != self._parsed[0]:
+                row = await session.get_one(RuleSetRow, latest)
+                self._parsed = (latest, RuleSet.model_validate(row.rules))
+        return self._parsed[1]
+
+    async def replace(self, rules: RuleSet, principal: Principal) -> RuleSet:
+        """Put a new set in force, for every call decided from now on.
+
+        Raises:
+            RequestError: a rule could not be applied as written; the old set stays in force.
+        """
+        check(rules)
+        async with self._store.write() as session:
+            latest = await session.scalar(select(func.max(RuleSetRow.revision))) or 0
+            session.add(
+                RuleSetRow(
+                    revision=latest + 1,
+                    rules=rules.model_dump(mode="json"),
+                    principal=principal.name,
+                    created=utc_now(),
+                )
+            )
+        return rules
+
+    async def decide(self, tool: Tool, role: Role, arguments: JsonObject) -> Decision:
+        """What the rules in force say of a call."""
+        return decide(await self.current(), tool, role, arguments)
