@@ -21,6 +21,26 @@ class ReferenceCall(Value):
     arguments: JsonObject
 
 
+class ExpectedChange(Value):
+    """One record that a right solution makes, changes or removes.
+
+    Attributes:
+        system: the system it lies in.
+        table: the kind of record.
+        record: its id; None for a new record, whose id the system gives.
+        fields: values of the changed fields afterwards; of a new record, of all fields not in `mentions`.
+        mentions: free text: a field and the words that it must contain, in any case.
+        removed: whether the record is gone afterwards.
+    """
+
+    system: str
+    table: str
+    record: str | None = None
+    fields: JsonObject = Field(default_factory=dict)
+    mentions: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    removed: bool = False
+
+
 class Task(Value):
     """One task of a suite.
 
@@ -31,10 +51,13 @@ class Task(Value):
         family: kind of task, for results per kind.
         prompt: what the agent is asked.
         tools: tool patterns it may use.
-        start: start state, by system.
-        reference: calls of a solution, in order.
+        start: start state: system -> table -> record id -> record.
+        reference: calls of a solution, in order, by exposed tool name.
+        conclusion: final message of that solution.
+        expected: every change that a right solution makes; a verifier accepts these and no others.
         answer: text that a right final answer contains, if the task asks for one.
         wording: which wording of the family was used.
+        entities: what it is about, by name; no entity is on both sides of a split.
     """
 
     id: str
@@ -45,8 +68,11 @@ class Task(Value):
     tools: tuple[str, ...]
     start: JsonObject = Field(default_factory=dict)
     reference: tuple[ReferenceCall, ...] = ()
+    conclusion: str | None = None
+    expected: tuple[ExpectedChange, ...] = ()
     answer: str | None = None
     wording: int = 0
+    entities: tuple[str, ...] = ()
 
 
 class Verdict(Value):

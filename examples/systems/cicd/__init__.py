@@ -1,0 +1,1 @@
+"""The CI/CD system: builds, their logs and deployments, behind a bearer token; work it accepts is done later."""

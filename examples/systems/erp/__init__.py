@@ -1,0 +1,1 @@
+"""The ERP: orders, refunds, stock and the warehouse, behind OAuth 2, with idempotency keys and business rules."""

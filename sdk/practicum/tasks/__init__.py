@@ -1,0 +1,20 @@
+"""Tasks: suites of them, the line between train and held-out, and the verifier that compares states."""
+
+from practicum.tasks.splits import overlaps
+from practicum.tasks.state import RecordChange, States, changes, states_of
+from practicum.tasks.suite import digest, read_tasks, select, write_tasks
+from practicum.tasks.verifier import Verifier, verify
+
+__all__ = [
+    "RecordChange",
+    "States",
+    "Verifier",
+    "changes",
+    "digest",
+    "overlaps",
+    "read_tasks",
+    "select",
+    "states_of",
+    "verify",
+    "write_tasks",
+]
