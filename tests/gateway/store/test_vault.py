@@ -33,7 +33,10 @@ def test_a_seal_moved_to_another_place_does_not_open() -> None:
         vault.open(vault.seal("secret", "connector crm"), "connector erp")
 
 
-@pytest.mark.parametrize("change", [lambda s: s[:-4] + "AAA=", lambda s: s[:20], lambda s: s + "!"])
+CHANGES: tuple[Callable[[str], str], ...] = (lambda s: s[:-4] + "AAA=", lambda s: s[:20], lambda s: s + "!")
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_seal_does_not_open(change: Callable[[str], str]) -> None:
     vault = Vault(KEY)
     with pytest.raises(ConfigurationError):
