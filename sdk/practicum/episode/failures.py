@@ -56,16 +56,25 @@ class Retries:
         attempts: requests in all before `Patience.SOME` is at its end.
         first_wait: seconds before the second.
         factor: by how much each wait is longer than the one before.
-        longest_wait: seconds, the most one waits.
+        longest_wait: seconds, the most one waits unasked.
+        longest_asked: seconds, the most one waits because the other side asked for it.
     """
 
     attempts: int = 8
     first_wait: float = 1.0
     factor: float = 2.0
     longest_wait: float = 60.0
+    longest_asked: float = 900.0
 
-    def wait(self, failed: int) -> float:
-        """Seconds to wait after so many failed requests."""
+    def wait(self, failed: int, asked: float | None = None) -> float:
+        """Seconds to wait after so many failed requests.
+
+        Args:
+            failed: requests that failed so far.
+            asked: seconds that the other side asked for; it knows better than any formula.
+        """
+        if asked is not None:
+            return min(asked, self.longest_asked)
         # The exponent is bounded: a float overflows long before an outage has an end.
         return min(self.first_wait * self.factor ** min(failed - 1, 32), self.longest_wait)
 

@@ -83,9 +83,9 @@ def apply(state: EpisodeState, event: Event) -> EpisodeState:
         case TimeAdvanced(seconds):
             after = _with(state, seconds=state.seconds + seconds)
         case StepFailed(cause, reason):
-            after = _end(state, EpisodeStatus.FAILED, cause, reason)
+            after = _break_off(state, EpisodeStatus.FAILED, cause, reason)
         case CancelRequested(reason):
-            after = _end(state, EpisodeStatus.CANCELLED, Cause.PERSON, reason)
+            after = _break_off(state, EpisodeStatus.CANCELLED, Cause.PERSON, reason)
     return after
 
 
@@ -108,10 +108,12 @@ def _with(state: EpisodeState, **changes: Any) -> EpisodeState:
 
 
 def _end(state: EpisodeState, status: EpisodeStatus, cause: Cause, reason: str | None) -> EpisodeState:
-    """Over, unless it already is: the first ending stays."""
-    if state.ending is not None:
-        return state
     return _with(state, ending=Ending(status=status, cause=cause, reason=reason))
+
+
+def _break_off(state: EpisodeState, status: EpisodeStatus, cause: Cause, reason: str | None) -> EpisodeState:
+    """Over, unless it already is: the first ending stays, a spent budget included."""
+    return state if isinstance(next_action(state), Finish) else _end(state, status, cause, reason)
 
 
 def _finish(state: EpisodeState, ending: Ending) -> Finish:

@@ -1,0 +1,164 @@
+"""Drives an episode in this process, by the same machine that Temporal drives.
+
+    episode = await client.episodes.start("Refund order 1042", model="local", tools="crm.*", driver=Driver.CLIENT)
+    episode = await drive(client.episodes, episode.id, episode.limits)
+
+Nothing is lost with the process: the gateway holds the conversation and the outcome of every call, so that driving the
+same episode again repeats nothing and goes on where it stopped.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from practicum.contracts.episodes import Episode, EpisodeResult, InvokeRequest, Limits, TurnRequest
+from practicum.episode import (
+    AwaitApproval,
+    CallReturned,
+    CancelRequested,
+    EpisodeDoor,
+    EpisodeState,
+    Event,
+    Finish,
+    Invoke,
+    Nudged,
+    StepFailed,
+    TakeTurn,
+    TimeAdvanced,
+    TurnTaken,
+    apply,
+    next_action,
+)
+from practicum.episode.failures import Patience, Retries, judge
+from practicum.errors import PracticumError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Drives episodes through a door, one `run` each; any number may run at once.
+
+    Attributes:
+        door: the gateway, `AsyncPracticum.episodes`.
+        recheck: seconds between two looks at a call that waits for an approval.
+        retries: how requests are tried again. Where Temporal drives, it owns the retries; here the agent does.
+    """
+
+    door: EpisodeDoor
+    recheck: float = 2.0
+    retries: Retries = field(default=Retries())
+
+    async def run(self, episode: str, limits: Limits) -> Episode:
+        """Drive an episode to its end and close it; cancelled from outside, it is closed as cancelled.
+
+        Args:
+            episode: the episode's id; it was started with `driver=Driver.CLIENT`.
+            limits: what it may spend.
+
+        Returns:
+            The episode as it ended. A failure is a result with a cause, not an exception.
+
+        Raises:
+            practicum.errors.GatewayUnavailableError: the gateway is gone; the episode stands where it stood.
+            practicum.errors.PracticumError: the gateway does not let this caller close the episode.
+        """
+        state = EpisodeState.begin(limits)
+        try:
+            while not isinstance(action := next_action(state), Finish):
+                for event in await self._do(episode, action):
+                    state = apply(state, event)
+            return await self._close(episode, action.result)
+        except asyncio.CancelledError:
+            ended = next_action(apply(state, CancelRequested()))
+            if isinstance(ended, Finish):
+                # Whoever cancels wants to go: one try, and what it cannot close can be driven again.
+                with suppress(PracticumError):
+                    await self.door.close(episode, ended.result)
+            raise
+
+    async def _do(self, episode: str, action: TakeTurn | Invoke | AwaitApproval) -> tuple[Event, ...]:
+        """What came of an action."""
+        started = asyncio.get_running_loop().time()
+        match action:
+            case AwaitApproval():
+                await asyncio.sleep(self.recheck)
+                return (Nudged(),)
+            case TakeTurn(step, within):
+                event = await self._turn(episode, step, within)
+                least = within if event is None else None
+            case Invoke():
+                event, least = await self._invoke(episode, action), None
+        # A turn that ran out of time took all there was, whatever the clock's grain says.
+        spent = TimeAdvanced(max(asyncio.get_running_loop().time() - started, least or 0.0))
+        return (spent,) if event is None else (event, spent)
+
+    async def _turn(self, episode: str, step: int, within: float | None) -> Event | None:
+        """The turn or its failure; None when the episode's time ran out over it."""
+        try:
+            return TurnTaken(
+                await self._patiently(
+                    lambda attempt: self.door.take_turn(episode, TurnRequest(step=step, attempt=attempt)), within
+                )
+            )
+        except TimeoutError:
+            return None
+        except PracticumError as error:
+            return _failed(error)
+
+    async def _invoke(self, episode: str, action: Invoke) -> Event:
+        request = InvokeRequest(step=action.step, call=action.call)
+        try:
+            receipt = await self._patiently(lambda _: self.door.invoke(episode, request))
+        except PracticumError as error:
+            return _failed(error)
+        return CallReturned(receipt, action.heard)
+
+    async def _close(self, episode: str, result: EpisodeResult) -> Episode:
+        return await self._patiently(lambda _: self.door.close(episode, result))
+
+    async def _patiently(self, send: Callable[[int], Awaitable[T]], within: float | None = None) -> T:
+        """The answer to a request, tried again while there is hope.
+
+        Args:
+            send: sends it; takes the number of the attempt, from 1.
+            within: seconds for all attempts together.
+
+        Raises:
+            TimeoutError: the time ran out while a request was under way.
+            PracticumError: the last attempt's error.
+        """
+        clock = asyncio.get_running_loop().time
+        deadline = None if within is None else clock() + within
+        attempt = 1
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    return await send(attempt)
+            except PracticumError as error:
+                failure = judge(error)
+                wait = self.retries.wait(attempt, failure.retry_after)
+                late = deadline is not None and clock() + wait >= deadline
+                if failure.patience is Patience.NONE or attempt >= self.retries.attempts or late:
+                    raise
+            await asyncio.sleep(wait)
+            attempt += 1
+
+
+async def drive(door: EpisodeDoor, episode: str, limits: Limits) -> Episode:
+    """Drive an episode with the defaults of `Agent`; see `Agent.run`."""
+    return await Agent(door).run(episode, limits)
+
+
+def _failed(error: PracticumError) -> StepFailed:
+    """The event that a hopeless error is.
+
+    Raises:
+        PracticumError: the gateway is gone, and with it the place where the episode could be closed.
+    """
+    failure = judge(error)
+    if failure.patience is Patience.LONG:
+        raise error
+    return StepFailed(failure.cause, failure.reason)
