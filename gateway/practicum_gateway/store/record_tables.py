@@ -77,6 +77,7 @@ class MessageRow(Base):
     """
 
     __tablename__ = "messages"
+    __table_args__ = (Index(None, "episode", "step"),)
 
     episode: Mapped[str] = mapped_column(ForeignKey("episodes.id"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True)

@@ -1,0 +1,1 @@
+"""The record: what happened in each episode, appended and never changed."""

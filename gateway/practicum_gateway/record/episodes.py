@@ -1,0 +1,283 @@
+"""Episodes: begun once, ended once."""
+
+from collections.abc import Sequence
+
+from pydantic import TypeAdapter
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from practicum.contracts.base import utc_now
+from practicum.contracts.episodes import Driver, Episode, EpisodeRequest, EpisodeResult, EpisodeStatus, RewardRequest
+from practicum.contracts.models import Sampling
+from practicum.contracts.tools import Tool
+from practicum.contracts.trajectory import Reward
+from practicum.errors import ConflictError, NotFoundError
+from practicum_gateway.record.canonical import digest
+from practicum_gateway.record.events import Events, append_event
+from practicum_gateway.record.toolsets import Toolsets
+from practicum_gateway.record.values import NewEpisode, StoredEpisode, as_json, episode_of
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.record_tables import EpisodeRow, EventRow, MessageRow, RewardRow
+
+_TOOLS: TypeAdapter[tuple[Tool, ...]] = TypeAdapter(tuple[Tool, ...])
+
+
+class EpisodeRecords:
+    """Begins, finds and ends episodes."""
+
+    def __init__(self, store: Store, toolsets: Toolsets, events: Events) -> None:
+        """Keep episodes in a store, their tools among the toolsets, their events among the events."""
+        self._store = store
+        self._toolsets = toolsets
+        self._events = events
+
+    async def begin(self, new: NewEpisode) -> tuple[Episode, bool]:
+        """Record a new episode with its opening messages; the flag says whether it is new.
+
+        A repeated idempotency key of the same principal gives the first episode.
+
+        Raises:
+            ConflictError: the key was used for another request.
+        """
+        toolset = await self._toolsets.keep([as_json(tool) for tool in new.tools])
+        try:
+            async with self._store.write() as session:
+                known = await _same(session, new)
+                if known is None:
+                    row = _row(new, toolset)
+                    session.add(row)
+                    await session.flush()
+                    await _open(session, new)
+        except IntegrityError:
+            # Another replica began it at the same moment.
+            async with self._store.read() as session:
+                known = await _same(session, new)
+            if known is None:
+                raise
+        if known is not None:
+            return known, False
+        self._events.announce(new.id)
+        return (await self.get(new.id)).episode, True
+
+    async def get(self, episode: str) -> StoredEpisode:
+        """One episode.
+
+        Raises:
+            NotFoundError: there is none of that id.
+        """
+        async with self._store.read() as session:
+            row = await session.get(EpisodeRow, episode)
+        if row is None:
+            raise NotFoundError(f"There is no episode '{episode}'.")
+        return StoredEpisode(
+            episode=episode_of(row),
+            tools=_TOOLS.validate_python(await self._toolsets.get(row.toolset)),
+            sampling=Sampling.model_validate(row.sampling),
+            chats=row.chats,
+        )
+
+    async def list(
+        self,
+        *,
+        statuses: Sequence[EpisodeStatus] = (),
+        metadata: tuple[str, str] | None = None,
+        principal: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> tuple[Episode, ...]:
+        """Episodes, newest first.
+
+        Args:
+            statuses: where they stand; empty means anywhere.
+            metadata: a label and its value.
+            principal: on whose behalf they run.
+            before: id of the last episode already known; older ones follow.
+            limit: the most episodes returned.
+        """
+        query = select(EpisodeRow).order_by(EpisodeRow.id.desc()).limit(limit)
+        if statuses:
+            query = query.where(EpisodeRow.status.in_(statuses))
+        if metadata is not None:
+            query = query.where(EpisodeRow.labels[metadata[0]].as_string() == metadata[1])
+        if principal is not None:
+            query = query.where(EpisodeRow.principal == principal)
+        if before is not None:
+            query = query.where(EpisodeRow.id < before)
+        async with self._store.read() as session:
+            return tuple(episode_of(row) for row in await session.scalars(query))
+
+    async def end(self, episode: str, result: EpisodeResult) -> tuple[Episode, bool]:
+        """End an episode; the first result stands, and the flag says whether it is this one.
+
+        Raises:
+            NotFoundError: there is none of that id.
+        """
+        async with self._store.write() as session:
+            row = await _locked(session, episode)
+            first = not EpisodeStatus(row.status).ended
+            if first:
+                row.status, row.ended, row.result = result.status, utc_now(), result.model_dump(mode="json")
+                await session.flush()
+                await append_event(session, episode, "episode.ended", None, {"result": row.result})
+        self._events.announce(episode)
+        return (await self.get(episode)).episode, first
+
+    async def forget(self, episode: str) -> None:
+        """Undo `begin` for an episode to which nothing has happened yet."""
+        async with self._store.write() as session:
+            row = await _locked(session, episode)
+            for table in (MessageRow, EventRow):
+                await session.execute(delete(table).where(table.episode == episode))
+            await session.delete(row)
+
+    async def stand(self, episode: str, status: EpisodeStatus) -> None:
+        """Say that a running episode waits, or that a waiting one runs; an ended one stays as it is."""
+        async with self._store.write() as session:
+            await session.execute(
+                update(EpisodeRow)
+                .where(
+                    EpisodeRow.id == episode,
+                    EpisodeRow.status.in_((EpisodeStatus.RUNNING, EpisodeStatus.WAITING)),
+                )
+                .values(status=status)
+            )
+
+    async def hand_over(self, episode: str) -> None:
+        """Note that a workflow was surely started for it."""
+        async with self._store.write() as session:
+            await session.execute(update(EpisodeRow).where(EpisodeRow.id == episode).values(handed_over=True))
+
+    async def not_handed_over(self) -> tuple[str, ...]:
+        """Durable episodes for which it is not sure that a workflow was started, oldest first."""
+        async with self._store.read() as session:
+            rows = await session.scalars(
+                select(EpisodeRow.id)
+                .where(
+                    EpisodeRow.handed_over.is_(False),
+                    EpisodeRow.driver == Driver.TEMPORAL,
+                    EpisodeRow.status.in_((EpisodeStatus.RUNNING, EpisodeStatus.WAITING)),
+                )
+                .order_by(EpisodeRow.id)
+            )
+            return tuple(rows)
+
+    async def reward(self, episode: str, request: RewardRequest) -> Episode:
+        """Append a verdict; the latest stands.
+
+        Raises:
+            NotFoundError: there is none of that id.
+        """
+        async with self._store.write() as session:
+            row = await _locked(session, episode)
+            row.reward = request.reward
+            session.add(
+                RewardRow(
+                    episode=episode, reward=request.reward, source=request.source, reason=request.reason, at=utc_now()
+                )
+            )
+        return (await self.get(episode)).episode
+
+    async def rewards(self, episode: str) -> tuple[Reward, ...]:
+        """The verdicts on an episode, latest last."""
+        async with self._store.read() as session:
+            rows = await session.scalars(select(RewardRow).where(RewardRow.episode == episode).order_by(RewardRow.id))
+            return tuple(Reward(reward=row.reward, source=row.source, reason=row.reason) for row in rows)
+
+    async def next_chat(self, episode: str) -> int:
+        """Draw the running number of a chat call, from 0; its tool calls are counted from 0 again.
+
+        Raises:
+            NotFoundError: there is none of that id.
+        """
+        async with self._store.write() as session:
+            row = await _locked(session, episode)
+            number, row.chats = row.chats, row.chats + 1
+            # Calls made before the first chat call share step 0 with it, so they go on being counted there.
+            row.placed = row.placed if number == 0 else 0
+            return number
+
+    async def next_call(self, episode: str) -> tuple[int, int]:
+        """Draw the place of a tool call made with an episode key: the latest chat call, and its number there.
+
+        Raises:
+            NotFoundError: there is none of that id.
+        """
+        async with self._store.write() as session:
+            row = await _locked(session, episode)
+            call, row.placed = row.placed, row.placed + 1
+            return max(row.chats - 1, 0), call
+
+
+async def _open(session: AsyncSession, new: NewEpisode) -> None:
+    now = utc_now()
+    session.add_all(
+        MessageRow(episode=new.id, position=position, message=as_json(message), created=now)
+        for position, message in enumerate(new.opening)
+    )
+    await append_event(
+        session,
+        new.id,
+        "episode.started",
+        None,
+        {
+            "task": new.request.task,
+            "model": new.request.model,
+            "driver": new.request.driver,
+            "tools": [tool.name for tool in new.tools],
+        },
+    )
+
+
+async def _locked(session: AsyncSession, episode: str) -> EpisodeRow:
+    row = await session.get(EpisodeRow, episode, with_for_update=True)
+    if row is None:
+        raise NotFoundError(f"There is no episode '{episode}'.")
+    return row
+
+
+async def _same(session: AsyncSession, new: NewEpisode) -> Episode | None:
+    """The episode that this principal began with the same idempotency key, if there is one."""
+    key = new.request.idempotency_key
+    if key is None:
+        return None
+    row = await session.scalar(
+        select(EpisodeRow).where(EpisodeRow.principal == new.principal, EpisodeRow.idempotency_key == key)
+    )
+    if row is None:
+        return None
+    if row.request_hash != _hash(new.request):
+        raise ConflictError(
+            f"The idempotency key '{key}' was used for another request, by episode '{row.id}'.",
+            mend="Use a new key for a new request.",
+        )
+    return episode_of(row)
+
+
+def _hash(request: EpisodeRequest) -> str:
+    return digest(request.model_dump(mode="json"))
+
+
+def _row(new: NewEpisode, toolset: str) -> EpisodeRow:
+    request = new.request
+    return EpisodeRow(
+        id=new.id,
+        principal=new.principal,
+        task=request.task,
+        model=request.model,
+        tools=list(request.tools),
+        toolset=toolset,
+        limits=request.limits.model_dump(mode="json"),
+        sampling=request.sampling.model_dump(mode="json"),
+        driver=request.driver,
+        mode=request.mode,
+        status=EpisodeStatus.RUNNING,
+        idempotency_key=request.idempotency_key,
+        request_hash=_hash(request),
+        labels=dict(request.metadata),
+        created=utc_now(),
+        handed_over=False,
+        chats=0,
+        placed=0,
+        events=0,
+    )

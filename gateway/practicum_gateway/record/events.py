@@ -1,0 +1,131 @@
+"""The events of an episode: one sequence, appended to, followed by any number of readers."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from pydantic import JsonValue
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from practicum.contracts.base import utc_now
+from practicum.contracts.episodes import EpisodeEvent, EpisodeStatus, EventType
+from practicum.errors import NotFoundError
+from practicum_gateway.record.bell import Bell
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.record_tables import EpisodeRow, EventRow
+
+_PAGE = 200
+_POLL_SECONDS = 1.0
+
+
+async def append_event(
+    session: AsyncSession, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue]
+) -> None:
+    """Append an event within a transaction; the sequence is drawn from the episode, so replicas cannot clash.
+
+    Raises:
+        NotFoundError: there is no such episode.
+    """
+    sequence = await session.scalar(
+        update(EpisodeRow)
+        .where(EpisodeRow.id == episode)
+        .values(events=EpisodeRow.events + 1)
+        .returning(EpisodeRow.events)
+        .execution_options(synchronize_session=False)
+    )
+    if sequence is None:
+        raise NotFoundError(f"There is no episode '{episode}'.")
+    session.add(EventRow(episode=episode, sequence=sequence, at=utc_now(), type=kind, step=step, data=data))
+
+
+class Events:
+    """Appends, reads and follows the events of episodes."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep events in a store."""
+        self._store = store
+        self._bell = Bell()
+
+    async def append(self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue]) -> None:
+        """Append an event and wake those who follow.
+
+        Raises:
+            NotFoundError: there is no such episode.
+        """
+        async with self._store.write() as session:
+            await append_event(session, episode, kind, step, data)
+        self.announce(episode)
+
+    def announce(self, episode: str) -> None:
+        """Wake those who follow, after a transaction that appended events was committed."""
+        self._bell.ring(episode)
+
+    async def read(self, episode: str, *, after: int = 0, limit: int = _PAGE) -> tuple[EpisodeEvent, ...]:
+        """Events in order.
+
+        Args:
+            episode: whose events.
+            after: sequence of the last event already known; 0 for none.
+            limit: the most events returned.
+        """
+        async with self._store.read() as session:
+            rows = await session.scalars(
+                select(EventRow)
+                .where(EventRow.episode == episode, EventRow.sequence > after)
+                .order_by(EventRow.sequence)
+                .limit(limit)
+            )
+            return tuple(_event(row) for row in rows)
+
+    async def follow(
+        self, episode: str, *, after: int, closing: asyncio.Event, heartbeat_seconds: float
+    ) -> AsyncGenerator[EpisodeEvent | None]:
+        """Events as they happen, until the episode has ended or the gateway closes; None is a sign of life.
+
+        Args:
+            episode: whose events.
+            after: sequence of the last event already known.
+            closing: set when the gateway shuts down.
+            heartbeat_seconds: how long nothing may be said.
+        """
+        silent, checked = 0.0, False
+        with self._bell.listen(episode) as rung:
+            while not closing.is_set():
+                rung.clear()
+                events = await self.read(episode, after=after)
+                for event in events:
+                    yield event
+                    after, silent = event.sequence, 0.0
+                if any(event.type == "episode.ended" for event in events):
+                    return
+                if events:
+                    continue
+                # A reader who already knows the last event of an ended episode has nothing to wait for.
+                if not checked and await self._ends_at(episode, after):
+                    return
+                checked = True
+                try:
+                    await asyncio.wait_for(rung.wait(), _POLL_SECONDS)
+                except TimeoutError:
+                    silent += _POLL_SECONDS
+                if silent >= heartbeat_seconds:
+                    yield None
+                    silent = 0.0
+
+    async def _ends_at(self, episode: str, after: int) -> bool:
+        async with self._store.read() as session:
+            row = await session.get(EpisodeRow, episode)
+        return row is None or (EpisodeStatus(row.status).ended and row.events <= after)
+
+
+def _event(row: EventRow) -> EpisodeEvent:
+    return EpisodeEvent.model_validate(
+        {
+            "sequence": row.sequence,
+            "episode": row.episode,
+            "at": row.at,
+            "type": row.type,
+            "step": row.step,
+            "data": row.data,
+        }
+    )

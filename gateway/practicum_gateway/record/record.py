@@ -1,0 +1,40 @@
+"""The record of everything that happens in episodes, by the noun it speaks of."""
+
+from pydantic import JsonValue
+
+from practicum.contracts.episodes import EpisodeStatus, EventType
+from practicum_gateway.record.episodes import EpisodeRecords
+from practicum_gateway.record.events import Events
+from practicum_gateway.record.model_calls import ModelCallRecords
+from practicum_gateway.record.toolsets import Toolsets
+from practicum_gateway.record.transcripts import TranscriptRecords
+from practicum_gateway.store.engine import Store
+
+
+class Record:
+    """The record.
+
+    Attributes:
+        events: what happened, in order.
+        episodes: begun once, ended once.
+        transcripts: the accepted conversations.
+        model_calls: every attempt as it was sampled.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Keep the record in a store."""
+        toolsets = Toolsets(store)
+        self.events = Events(store)
+        self.episodes = EpisodeRecords(store, toolsets, self.events)
+        self.transcripts = TranscriptRecords(store)
+        self.model_calls = ModelCallRecords(store, toolsets, self.events)
+
+    async def event(self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], /) -> None:
+        """Append an event to an episode's record; one that asks a person makes the episode wait.
+
+        Raises:
+            NotFoundError: there is no such episode.
+        """
+        await self.events.append(episode, kind, step, data)
+        if kind == "approval.requested":
+            await self.episodes.stand(episode, EpisodeStatus.WAITING)

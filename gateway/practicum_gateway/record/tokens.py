@@ -1,0 +1,69 @@
+"""Token ids and logprobs as they are kept: exact, compact, and without what the parent call already holds. Pure."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from practicum.contracts.models import Sampled
+
+_IDS = "I"
+_LOGPROBS = "d"
+
+
+@dataclass(frozen=True, slots=True)
+class PackedTokens:
+    """The tokens of one call beside those of its parent.
+
+    Attributes:
+        prompt_shared: how many leading prompt ids are the parent's prompt and completion ids.
+        prompt_ids: the rest of the prompt, 32-bit little-endian.
+        completion_ids: likewise.
+        logprobs: 64-bit little-endian floats, so that nothing is rounded.
+    """
+
+    prompt_shared: int
+    prompt_ids: bytes
+    completion_ids: bytes
+    logprobs: bytes
+
+
+def pack(sampled: Sampled, parent: Sampled | None) -> PackedTokens:
+    """The tokens of a call, less what its prompt shares with its parent's."""
+    shared = 0
+    if parent is not None:
+        before = parent.prompt_ids + parent.completion_ids
+        for mine, theirs in zip(sampled.prompt_ids, before, strict=False):
+            if mine != theirs:
+                break
+            shared += 1
+    return PackedTokens(
+        prompt_shared=shared,
+        prompt_ids=_packed(_IDS, sampled.prompt_ids[shared:]),
+        completion_ids=_packed(_IDS, sampled.completion_ids),
+        logprobs=_packed(_LOGPROBS, sampled.logprobs),
+    )
+
+
+def unpack(packed: PackedTokens, parent: Sampled | None) -> Sampled:
+    """The tokens of a call, whole again.
+
+    Raises:
+        ValueError: the parent does not hold as many ids as the call shares with it.
+    """
+    before = () if parent is None else parent.prompt_ids + parent.completion_ids
+    if packed.prompt_shared > len(before):
+        raise ValueError(f"The call shares {packed.prompt_shared} ids with a parent that has {len(before)}.")
+    return Sampled(
+        prompt_ids=(*before[: packed.prompt_shared], *_unpacked(_IDS, packed.prompt_ids)),
+        completion_ids=_unpacked(_IDS, packed.completion_ids),
+        logprobs=_unpacked(_LOGPROBS, packed.logprobs),
+    )
+
+
+def _packed(kind: str, values: Sequence[float]) -> bytes:
+    return struct.pack(f"<{len(values)}{kind}", *values)
+
+
+def _unpacked(kind: str, data: bytes) -> tuple[Any, ...]:
+    return struct.unpack(f"<{len(data) // struct.calcsize(kind)}{kind}", data)

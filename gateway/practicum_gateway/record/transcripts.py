@@ -1,0 +1,76 @@
+"""Transcripts: the accepted conversation of an episode's own turns."""
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from practicum.contracts.base import utc_now
+from practicum.contracts.messages import Message
+from practicum.contracts.tools import CallStatus, Observation
+from practicum_gateway.record.values import Line, Transcript, as_json, line_of
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.record_tables import MessageRow
+
+
+class TranscriptRecords:
+    """Reads transcripts and writes down how calls ended; turns are written with their model call."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep transcripts in a store."""
+        self._store = store
+
+    async def load(self, episode: str) -> Transcript:
+        """The transcript as far as it was written; empty for an episode that has none."""
+        async with self._store.read() as session:
+            rows = await session.scalars(
+                select(MessageRow).where(MessageRow.episode == episode).order_by(MessageRow.position)
+            )
+            return Transcript(tuple(line_of(row) for row in rows))
+
+    async def step(self, episode: str, step: int) -> tuple[Line, ...]:
+        """The lines of one step: the turn, then the calls that are settled."""
+        async with self._store.read() as session:
+            rows = await session.scalars(
+                select(MessageRow)
+                .where(MessageRow.episode == episode, MessageRow.step == step)
+                .order_by(MessageRow.position)
+            )
+            return tuple(line_of(row) for row in rows)
+
+    async def settle(
+        self, episode: str, turn: Line, call: int, observation: Observation, *, text: str, answered_here: bool
+    ) -> CallStatus:
+        """Write down how a call of a turn ended, at the place kept for it; the first outcome stands.
+
+        Args:
+            episode: the episode.
+            turn: the turn that asked for the call.
+            call: index of the call within the turn.
+            observation: how it ended.
+            text: what the model is told.
+            answered_here: whether the gateway itself answered, so that the ledger does not hold the observation.
+
+        Returns:
+            The status that stands.
+        """
+        position = turn.position + 1 + call
+        message = Message(role="tool", content=text, tool_call_id=turn.message.tool_calls[call].id)
+        row = MessageRow(
+            episode=episode,
+            position=position,
+            message=as_json(message),
+            step=turn.step,
+            call=call,
+            status=observation.status,
+            observation=as_json(observation) if answered_here else None,
+            created=utc_now(),
+        )
+        try:
+            async with self._store.write() as session:
+                known = await session.get(MessageRow, (episode, position))
+                if known is None:
+                    session.add(row)
+        except IntegrityError:
+            # Another replica settled it at the same moment.
+            async with self._store.read() as session:
+                known = await session.get(MessageRow, (episode, position))
+        return observation.status if known is None else CallStatus(known.status or observation.status)
