@@ -1,0 +1,224 @@
+"""`AsyncPracticum`: the client that does not block; the same nouns and methods as `Practicum`, awaited."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from types import TracebackType
+from typing import Self, Unpack
+
+from practicum.client.address import address_of
+from practicum.client.blocking import POLL_SECONDS
+from practicum.client.calls import access, approvals, connectors, models, tools, trajectories
+from practicum.client.calls import episodes as calls
+from practicum.client.calls.episodes import EpisodeOptions
+from practicum.client.endpoint import AsyncEndpoint, AsyncResource
+from practicum.client.outcome import completed, late, result_of
+from practicum.client.stream import Following
+from practicum.client.transport import AsyncTransport
+from practicum.contracts.episodes import Episode, EpisodeEvent, EpisodeResult
+from practicum.contracts.trajectory import Trajectory
+from practicum.errors import GatewayUnavailableError
+
+
+class AsyncConnectors(AsyncResource):
+    """The systems registered with the gateway."""
+
+    add = AsyncEndpoint(connectors.add)
+    list = AsyncEndpoint(connectors.fetch_all)
+    get = AsyncEndpoint(connectors.get)
+    remove = AsyncEndpoint(connectors.remove)
+
+
+class AsyncTools(AsyncResource):
+    """What the systems offer to agents."""
+
+    list = AsyncEndpoint(tools.fetch_all)
+    search = AsyncEndpoint(tools.search)
+    get = AsyncEndpoint(tools.get)
+    call = AsyncEndpoint(tools.call)
+
+
+class AsyncApprovals(AsyncResource):
+    """Questions to people about single calls."""
+
+    list = AsyncEndpoint(approvals.fetch_all)
+    get = AsyncEndpoint(approvals.get)
+    approve = AsyncEndpoint(approvals.approve)
+    deny = AsyncEndpoint(approvals.deny)
+
+
+class AsyncModels(AsyncResource):
+    """The aliases behind which models answer."""
+
+    register = AsyncEndpoint(models.register)
+    list = AsyncEndpoint(models.fetch_all)
+    get = AsyncEndpoint(models.get)
+    remove = AsyncEndpoint(models.remove)
+
+
+class AsyncRules(AsyncResource):
+    """The access rules in force."""
+
+    get = AsyncEndpoint(access.get_rules)
+    set = AsyncEndpoint(access.set_rules)
+
+
+class AsyncKeys(AsyncResource):
+    """The keys to the gateway."""
+
+    create = AsyncEndpoint(access.create_key)
+    list = AsyncEndpoint(access.fetch_keys)
+    revoke = AsyncEndpoint(access.revoke_key)
+
+
+class AsyncTrajectories(AsyncResource):
+    """What the gateway recorded."""
+
+    get = AsyncEndpoint(trajectories.get)
+    list = AsyncEndpoint(trajectories.fetch_all)
+
+    async def iterate(self, *, metadata: Mapping[str, str] | None = None, page: int = 50) -> AsyncGenerator[Trajectory]:
+        """All trajectories, newest first, fetched page by page; arguments as for `Trajectories.iterate`."""
+        after: str | None = None
+        while found := await self.list(metadata=metadata, after=after, limit=page):
+            for trajectory in found:
+                yield trajectory
+            after = found[-1].episode
+            if len(found) < page:
+                return
+
+
+class AsyncEpisodeHandle:
+    """A started episode."""
+
+    def __init__(self, episodes: "AsyncEpisodes", id: str) -> None:  # noqa: A002  # the name on the wire
+        self._episodes = episodes
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"AsyncEpisodeHandle({self.id!r})"
+
+    async def get(self) -> Episode:
+        """How it stands."""
+        return await self._episodes.get(self.id)
+
+    def events(self, *, after: int = 0) -> AsyncGenerator[EpisodeEvent]:
+        """What happens, as it happens, until it ends; see `Episodes.events`."""
+        return self._episodes.events(self.id, after=after)
+
+    async def result(self, timeout: float | None = None) -> EpisodeResult:  # noqa: ASYNC109  # as the blocking one
+        """Wait for its end; see `Episodes.result`."""
+        return await self._episodes.result(self.id, timeout)
+
+    async def cancel(self) -> Episode:
+        """End it before it is done."""
+        return await self._episodes.cancel(self.id)
+
+
+class AsyncEpisodes(AsyncResource):
+    """Runs of an agent on a task."""
+
+    list = AsyncEndpoint(calls.fetch_all)
+    get = AsyncEndpoint(calls.get)
+    cancel = AsyncEndpoint(calls.cancel)
+    close = AsyncEndpoint(calls.close)
+    take_turn = AsyncEndpoint(calls.take_turn)
+    invoke = AsyncEndpoint(calls.invoke)
+    issue_key = AsyncEndpoint(calls.issue_key)
+    reward = AsyncEndpoint(calls.reward)
+
+    def __init__(self, transport: AsyncTransport, patience: float) -> None:
+        super().__init__(transport)
+        self._patience = patience
+
+    async def start(self, task: str, *, model: str, **options: Unpack[EpisodeOptions]) -> AsyncEpisodeHandle:
+        """Begin an episode and return at once; arguments and errors as for `Episodes.start`."""
+        episode = await self.send(calls.start(task, model=model, **options))
+        return self.handle(episode.id)
+
+    def handle(self, episode: str) -> AsyncEpisodeHandle:
+        """A handle to an episode that was started before, here or elsewhere."""
+        return AsyncEpisodeHandle(self, episode)
+
+    async def events(self, episode: str, *, after: int = 0) -> AsyncGenerator[EpisodeEvent]:
+        """What happens in an episode, as it happens, until it ends; as `Episodes.events`."""
+        following = Following(after, self._patience)
+        while not following.ended:
+            try:
+                async with aclosing(self._transport.stream(calls.events(episode, following.after))) as stream:
+                    async for event in stream:
+                        following.alive()
+                        if event is not None and following.fresh(event):
+                            yield event
+                if following.ended or (await self.get(episode)).status.ended:
+                    return
+            except GatewayUnavailableError as error:
+                following.lost(error)
+            await asyncio.sleep(following.pause())
+
+    async def result(self, episode: str, timeout: float | None = None) -> EpisodeResult:  # noqa: ASYNC109  # as the blocking one
+        """Wait for an episode's end; arguments and errors as for `Episodes.result`."""
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._end_of(episode)
+        except TimeoutError:
+            raise late(episode, timeout or 0) from None
+
+    async def _end_of(self, episode: str) -> EpisodeResult:
+        while not (current := await self.get(episode)).status.ended:
+            async with aclosing(self.events(episode)) as events:
+                async for _ in events:
+                    pass
+            await asyncio.sleep(POLL_SECONDS)
+        return result_of(current)
+
+
+class AsyncPracticum:
+    """A client of a gateway that does not block.
+
+    Example:
+        async with AsyncPracticum() as client:
+            result = await client.run("Refund order 1042 within policy", model="local", tools=["crm.*", "erp.*"])
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 120.0,
+        connect_timeout: float = 5.0,
+        patience: float = 60.0,
+    ) -> None:
+        """Prepare a client; arguments and errors as for `Practicum`."""
+        address = address_of(url, api_key)
+        self.url = address.url
+        self._transport = AsyncTransport(address, timeout=timeout, connect_timeout=connect_timeout)
+        self.connectors = AsyncConnectors(self._transport)
+        self.tools = AsyncTools(self._transport)
+        self.episodes = AsyncEpisodes(self._transport, patience)
+        self.approvals = AsyncApprovals(self._transport)
+        self.trajectories = AsyncTrajectories(self._transport)
+        self.models = AsyncModels(self._transport)
+        self.rules = AsyncRules(self._transport)
+        self.keys = AsyncKeys(self._transport)
+
+    def __repr__(self) -> str:
+        return f"AsyncPracticum({self.url!r})"
+
+    async def run(self, task: str, *, model: str, **options: Unpack[EpisodeOptions]) -> EpisodeResult:
+        """Run a durable episode to its end; arguments and errors as for `Practicum.run`."""
+        handle = await self.episodes.start(task, model=model, **options)
+        return completed(handle.id, await handle.result())
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
