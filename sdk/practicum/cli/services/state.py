@@ -56,10 +56,12 @@ class LocalKeys(Value):
     Attributes:
         admin: key of the person at this machine.
         worker: key of the process that drives durable episodes.
+        approver: key of somebody who may answer approvals; never the one who asked.
     """
 
     admin: str = Field(repr=False)
     worker: str = Field(repr=False)
+    approver: str = Field(repr=False)
 
 
 class StateDirectory:
@@ -127,8 +129,12 @@ class StateDirectory:
         """
         try:
             return _ServicesFile.model_validate_json(self._services.read_bytes()).services
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ()
+        except PermissionError as error:
+            raise ConfigurationError(
+                f"{self._services} may not be read.", mend="Be the user who started the services."
+            ) from error
         except ValidationError as error:
             raise ConfigurationError(
                 f"{self._services} is damaged, so what was started is not known.",
@@ -151,7 +157,7 @@ class StateDirectory:
         try:
             return LocalKeys.model_validate_json(self._keys.read_bytes())
         except FileNotFoundError:
-            keys = LocalKeys(admin=_new_key(), worker=_new_key())
+            keys = LocalKeys(admin=_new_key(), worker=_new_key(), approver=_new_key())
             _write_private(self._keys, keys.model_dump_json(indent=2))
             return keys
         except ValidationError:

