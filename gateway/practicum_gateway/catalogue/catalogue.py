@@ -1,37 +1,120 @@
-"""The catalogue: which systems are registered and which tools they offer."""
+"""The catalogue: which systems are registered, which tools they offer, and how to reach them."""
 
-from collections.abc import Sequence
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
 
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec
+from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
+from practicum.errors import ConflictError, DocumentError, NotFoundError, RequestError
+from practicum_connectors.connector import CompiledConnector, load_source
+from practicum_gateway.catalogue.registrations import Registration, Registrations
+from practicum_gateway.catalogue.shelf import Shelf
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.vault import Vault
+
+_FAULTS_SHOWN = 10
+
+
+@dataclass(slots=True)
+class _Held:
+    """A compiled connector and how many calls use it; a retired one is closed by its last user."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    compiled: CompiledConnector | None = None
+    users: int = 0
+    retired: bool = False
 
 
 class Catalogue:
-    """The registered connectors and their tools."""
+    """The registered connectors and their tools.
+
+    Listings are answered from rows; a connector is compiled from its stored document when one of its tools is first
+    called, so that a gateway with thousands of tools starts at once.
+    """
+
+    def __init__(self, store: Store, vault: Vault) -> None:
+        """Keep connectors in a store, their credentials sealed by a vault."""
+        self._registrations = Registrations(store, vault)
+        self._shelf: Shelf | None = None
+        self._changing = asyncio.Lock()
+        self._held: dict[str, _Held] = {}
 
     async def register(self, spec: ConnectorSpec) -> tuple[ConnectorReport, bool]:
-        """Register a system; the flag says whether it is new (False: the same registration was there already)."""
-        raise NotImplementedError
+        """Register a system; the flag says whether it is new (False: the same registration was there already).
+
+        The document is read, compiled and written whole, or nothing is.
+
+        Raises:
+            RequestError: neither a document nor its source was given.
+            DocumentError: the document cannot be fetched or used.
+            ConflictError: the name is in use with other content.
+        """
+        if spec.document is None and spec.source is None:
+            raise RequestError(
+                "There is no document to register the connector from.",
+                mend="Give `document`, or `source`: a URL that this gateway can reach.",
+            )
+        document = await load_source(spec)
+        known = await self._registrations.find(spec.name)
+        if known is not None:
+            return _unchanged(known, self._registrations.fingerprint(spec, document)), False
+        registration = await asyncio.to_thread(Registration.build, spec, document)
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(registration.compiled.aclose)
+            _require_tools(registration.compiled)
+            async with self._changing:
+                report = await self._registrations.add(registration)
+                self._shelf = None
+                self._held[spec.name] = _Held(compiled=registration.compiled)
+            stack.pop_all()
+        return report, True
+
+    async def remove(self, name: str) -> None:
+        """Forget a system, its document and its credential; calls under way end as they would have.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        async with self._changing:
+            await self._registrations.remove(name)
+            self._shelf = None
+        held = self._held.pop(name, None)
+        if held is not None:
+            held.retired = True
+            await _close_if_unused(held)
 
     async def connectors(self) -> tuple[Connector, ...]:
         """The registered systems, newest first."""
-        raise NotImplementedError
-
-    async def report(self, name: str) -> ConnectorReport:
-        """A registration and what became of each operation."""
-        raise NotImplementedError
-
-    async def remove(self, name: str) -> None:
-        """Forget a system, its document and its credential."""
-        raise NotImplementedError
+        return tuple((await self._present()).connectors.values())
 
     async def connector(self, name: str) -> Connector:
-        """One registered system."""
-        raise NotImplementedError
+        """One registered system.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        found = (await self._present()).connectors.get(name)
+        if found is None:
+            raise NotFoundError(f"There is no connector '{name}'.")
+        return found
+
+    async def report(self, name: str) -> ConnectorReport:
+        """A registration and what became of each operation.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        known = await self._registrations.find(name)
+        if known is None:
+            raise NotFoundError(f"There is no connector '{name}'.")
+        return known[0]
 
     async def tools(self, patterns: Sequence[str]) -> tuple[Tool, ...]:
         """The tools that any of the glob patterns names, over `connector.operation` or the exposed name; sorted."""
-        raise NotImplementedError
+        return (await self._present()).matching(patterns)
 
     async def tool(self, name: str) -> Tool:
         """The tool of an exposed name, or of `connector.operation`.
@@ -39,8 +122,78 @@ class Catalogue:
         Raises:
             NotFoundError: there is none; the message names the nearest.
         """
-        raise NotImplementedError
+        return (await self._present()).tool(name)
 
-    async def search(self, query: str, limit: int = 20, patterns: Sequence[str] = ()) -> tuple[Tool, ...]:
-        """The tools that fit the words best, best first."""
-        raise NotImplementedError
+    async def search(self, query: str, limit: int = 20, patterns: Sequence[str] = ("*",)) -> tuple[Tool, ...]:
+        """The tools that fit the words best, best first, among those that a pattern names."""
+        return (await self._present()).search(query, limit, patterns)
+
+    @contextlib.asynccontextmanager
+    async def reach(self, name: str) -> AsyncGenerator[CompiledConnector]:
+        """A connector, ready to be called for as long as the block lasts.
+
+        Args:
+            name: the connector's name.
+
+        Raises:
+            NotFoundError: it is not registered.
+            ConfigurationError: its credential was sealed under another master key.
+        """
+        held = self._held.setdefault(name, _Held())
+        held.users += 1
+        try:
+            async with held.lock:
+                if held.compiled is None:
+                    held.compiled = await self._compile(name)
+            yield held.compiled
+        finally:
+            held.users -= 1
+            await _close_if_unused(held)
+
+    async def close(self) -> None:
+        """Close every connection to the systems."""
+        for held in self._held.values():
+            held.retired = True
+            await _close_if_unused(held)
+        self._held.clear()
+
+    async def _compile(self, name: str) -> CompiledConnector:
+        spec, document = await self._registrations.load(name)
+        return await asyncio.to_thread(CompiledConnector.compile, spec, document)
+
+    async def _present(self) -> Shelf:
+        shelf = self._shelf
+        if shelf is None:
+            async with self._changing:
+                shelf = self._shelf = self._shelf or await self._registrations.shelf()
+        return shelf
+
+
+def _unchanged(known: tuple[ConnectorReport, str], fingerprint: str) -> ConnectorReport:
+    report, present = known
+    if present != fingerprint:
+        raise ConflictError(
+            f"The connector '{report.connector.name}' is registered with other content.",
+            mend="Remove it first, or choose another name.",
+        )
+    return report
+
+
+def _require_tools(compiled: CompiledConnector) -> None:
+    if compiled.tools:
+        return
+    refused = compiled.report
+    raise DocumentError(
+        f"None of the document's {len(refused)} operations became a tool.",
+        errors=tuple(
+            FieldProblem(where=f"{one.method} {one.path}", what="; ".join(one.notes) or "left out")
+            for one in refused[:_FAULTS_SHOWN]
+        ),
+        mend="Give a document with usable operations, or widen `include` and `exclude`.",
+    )
+
+
+async def _close_if_unused(held: _Held) -> None:
+    if held.retired and held.users == 0 and held.compiled is not None:
+        compiled, held.compiled = held.compiled, None
+        await compiled.aclose()

@@ -20,6 +20,7 @@ class ConnectorRow(Base):
     base_url: Mapped[str] = mapped_column(Text)
     mode: Mapped[str] = mapped_column(String(20))
     auth: Mapped[str] = mapped_column(String(30))
+    tools: Mapped[int]
     digest: Mapped[str] = mapped_column(String(64))
     fingerprint: Mapped[str] = mapped_column(String(64))
     """Keyed hash of the whole registration, credential included: tells a repeated registration from another one."""
@@ -36,6 +37,8 @@ class DocumentRow(Base):
     __tablename__ = "documents"
 
     connector: Mapped[str] = mapped_column(ForeignKey("connectors.name", ondelete="CASCADE"), primary_key=True)
+    origin: Mapped[str | None] = mapped_column(Text)
+    """Where it came from, against which its relative server URLs are resolved."""
     content: Mapped[bytes] = mapped_column(LargeBinary)
 
 

@@ -77,6 +77,7 @@ def _catalogue() -> None:
         sa.Column("base_url", sa.Text(), nullable=False),
         sa.Column("mode", sa.String(length=20), nullable=False),
         sa.Column("auth", sa.String(length=30), nullable=False),
+        sa.Column("tools", sa.Integer(), nullable=False),
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("fingerprint", sa.String(length=64), nullable=False),
         sa.Column("spec", sa.JSON(none_as_null=True), nullable=False),
@@ -87,6 +88,7 @@ def _catalogue() -> None:
     op.create_table(
         "documents",
         sa.Column("connector", sa.String(length=31), nullable=False),
+        sa.Column("origin", sa.Text()),
         sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(
             ["connector"], ["connectors.name"], name=op.f("fk_documents_connector_connectors"), ondelete="CASCADE"
