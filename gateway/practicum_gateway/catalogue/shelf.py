@@ -28,6 +28,10 @@ def words_of(text: str) -> list[str]:
     ]
 
 
+def _is_plural(word: str) -> bool:
+    return len(word) > _SHORT and word.endswith("s") and not word.endswith("ss")
+
+
 @dataclass(frozen=True)
 class Shelf:
     """Connectors and tools at one moment.
