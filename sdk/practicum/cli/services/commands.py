@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from practicum.cli.services.demo import run_demo
@@ -178,7 +179,7 @@ def _print_findings(findings: Sequence[Finding]) -> None:
         table.add_column(column, overflow="fold")
     for finding in findings:
         mend = f"\n-> {finding.mend}" if finding.mend else ""
-        table.add_row(_MARKS[finding.health], finding.subject, finding.detail + mend)
+        table.add_row(_MARKS[finding.health], escape(finding.subject), escape(finding.detail + mend))
     Console().print(table)
 
 
