@@ -32,6 +32,10 @@ class Company:
             if self.words.takes(number) and self._unused(str(number)):
                 return number
 
+    def reserve(self, number: int) -> None:
+        """Keep a number from being drawn."""
+        self._used.add(str(number))
+
     def name(self) -> str:
         """A customer's name, not drawn before."""
         while True:
@@ -44,6 +48,12 @@ class Company:
         first, _, last = name.lower().partition(" ")
         local = self.draw.choice((first, last, f"{first}.{last}"))
         return f"{local}@{self.draw.choice(self.words.domains)}"
+
+    def new_email(self, name: str, old: str) -> str:
+        """Another address for this name than the old one."""
+        while (email := self.email(name)) == old:
+            pass
+        return email
 
     def amount(self, low: int, high: int) -> float:
         """An amount of money between two amounts in cents, a multiple of five cents."""
@@ -83,9 +93,12 @@ class Company:
             "refunded": 0.0,
         }
 
-    def cicd(self, services: int) -> State:
-        """A CI/CD system with so many services, each with two builds that were live and a newer one."""
-        names = sorted(self.draw.sample(self.words.services, services))
+    def cicd(self, services: int, wanted: str | None = None) -> State:
+        """A system with so many services, `wanted` among them: each with two builds that were live and a new one."""
+        others = [name for name in self.words.services if name != wanted]
+        names = sorted(
+            [wanted, *self.draw.sample(others, services - 1)] if wanted else self.draw.sample(others, services)
+        )
         state: State = {"services": {}, "builds": {}, "deployments": {}}
         for name in names:
             previous, live, latest = sorted(self.number(200, 999) for _ in range(3))

@@ -24,8 +24,9 @@ from examples.systems.crm.app import create_app as create_crm
 from examples.systems.erp.app import create_app as create_erp
 from examples.systems.operations import Operation, operations_of
 from practicum.contracts.base import JsonObject
+from practicum.contracts.tasks import States
 from practicum.errors import NotFoundError
-from practicum.tasks import States, states_of
+from practicum.tasks import states_of
 
 SYSTEMS = ("crm", "erp", "cicd")
 
@@ -89,22 +90,20 @@ class World:
         """Names of all tools, `system_operation`."""
         return tuple(self._operations)
 
-    async def load(self, start: JsonObject) -> None:
+    async def load(self, start: States) -> None:
         """Put the systems into a start state; one that is not named becomes empty.
 
         Raises:
-            ConfigurationError: it is no state of these systems.
             httpx.HTTPStatusError: a system does not take it.
         """
-        states = states_of(start)
         for name in SYSTEMS:
-            answer = await self.clients[name].put("/_practice/state", json=states.get(name, {}))
+            answer = await self.clients[name].put("/_practice/state", json=start.get(name, {}))
             answer.raise_for_status()
 
     async def state(self) -> States:
         """The systems' states as they are once all work under way has come to rest."""
-        states = {name: await self.clients[name].get("/_practice/state") for name in SYSTEMS}
-        return {name: answer.raise_for_status().json() for name, answer in states.items()}
+        answers = {name: await self.clients[name].get("/_practice/state") for name in SYSTEMS}
+        return states_of({name: answer.raise_for_status().json() for name, answer in answers.items()})
 
     async def effects(self) -> dict[str, int]:
         """How many side effects each system has counted since the last load."""

@@ -1,10 +1,14 @@
 """Tasks: what an agent is asked, and how one knows that it was done."""
 
 from enum import StrEnum
+from typing import TypeAlias
 
 from pydantic import Field
 
 from practicum.contracts.base import JsonObject, Value
+
+States: TypeAlias = dict[str, dict[str, dict[str, JsonObject]]]
+"""What systems hold: system -> table -> record id -> record."""
 
 
 class Split(StrEnum):
@@ -29,7 +33,7 @@ class ExpectedChange(Value):
         table: the kind of record.
         record: its id; None for a new record, whose id the system gives.
         fields: values of the changed fields afterwards; of a new record, of all fields not in `mentions`.
-        mentions: free text: a field and the words that it must contain, in any case.
+        mentions: free text: a field and the words that it must contain, in any case; without words, any text will do.
         removed: whether the record is gone afterwards.
     """
 
@@ -51,7 +55,7 @@ class Task(Value):
         family: kind of task, for results per kind.
         prompt: what the agent is asked.
         tools: tool patterns it may use.
-        start: start state: system -> table -> record id -> record.
+        start: what the systems hold at the start.
         reference: calls of a solution, in order, by exposed tool name.
         conclusion: final message of that solution.
         expected: every change that a right solution makes; a verifier accepts these and no others.
@@ -66,7 +70,7 @@ class Task(Value):
     family: str
     prompt: str
     tools: tuple[str, ...]
-    start: JsonObject = Field(default_factory=dict)
+    start: States = Field(default_factory=dict)
     reference: tuple[ReferenceCall, ...] = ()
     conclusion: str | None = None
     expected: tuple[ExpectedChange, ...] = ()

@@ -8,11 +8,10 @@ from typing import TypeAlias
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from practicum.contracts.base import JsonObject
+from practicum.contracts.tasks import States
 from practicum.errors import ConfigurationError
 
-Table: TypeAlias = dict[str, JsonObject]
-States: TypeAlias = dict[str, dict[str, Table]]
-"""system -> table -> record id -> record."""
+_Table: TypeAlias = dict[str, JsonObject]
 
 _STATES: TypeAdapter[States] = TypeAdapter(States)
 
@@ -76,7 +75,7 @@ def changes(before: States, after: States) -> tuple[RecordChange, ...]:
     return tuple(found)
 
 
-def _table_changes(system: str, table: str, old: Table, new: Table) -> Iterator[RecordChange]:
+def _table_changes(system: str, table: str, old: _Table, new: _Table) -> Iterator[RecordChange]:
     for record in sorted({*old, *new}):
         if record not in new:
             yield RecordChange(system, table, record, ChangeKind.REMOVED)

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from practicum.contracts.tasks import ExpectedChange, Task, Verdict
-from practicum.tasks.state import ChangeKind, RecordChange, States, changes
+from practicum.contracts.tasks import ExpectedChange, States, Task, Verdict
+from practicum.tasks.state import ChangeKind, RecordChange, changes
 
 
 class Verifier(Protocol):
@@ -94,7 +94,9 @@ def _faults(wish: ExpectedChange, change: RecordChange) -> list[str]:
 def _fault(wish: ExpectedChange, name: str, fields: Mapping[str, JsonValue]) -> str | None:
     value = fields.get(name)
     if name in wish.mentions:
-        lacking = [words for words in wish.mentions[name] if not (isinstance(value, str) and contains(value, words))]
+        if not isinstance(value, str) or not value.strip():
+            return f"{name} is {value!r}, not a text"
+        lacking = [words for words in wish.mentions[name] if not contains(value, words)]
         return f"{name} does not mention {', '.join(map(repr, lacking))}" if lacking else None
     if name in wish.fields:
         return None if value == wish.fields[name] else f"{name} is {value!r}, not {wish.fields[name]!r}"

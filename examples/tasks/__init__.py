@@ -1,0 +1,7 @@
+"""The suite `orders`: tasks over the example systems, split by entity and wording, with reference solutions."""
+
+from examples.tasks.demo import Demo, demo_tasks
+from examples.tasks.generate import SUITE, TOOLS, generate
+from examples.tasks.reference import Run, run_reference
+
+__all__ = ["SUITE", "TOOLS", "Demo", "Run", "demo_tasks", "generate", "run_reference"]
