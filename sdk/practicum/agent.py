@@ -1,7 +1,7 @@
 """Drives an episode in this process, by the same machine that Temporal drives.
 
-    episode = await client.episodes.start("Refund order 1042", model="local", tools="crm.*", driver=Driver.CLIENT)
-    episode = await drive(client.episodes, episode.id, episode.limits)
+    handle = await client.episodes.start("Refund order 1042", model="local", tools="crm.*", driver=Driver.CLIENT)
+    episode = await drive(client, handle.id)
 
 Nothing is lost with the process: the gateway holds the conversation and the outcome of every call, so that driving the
 same episode again repeats nothing and goes on where it stopped.
@@ -13,7 +13,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from practicum.contracts.episodes import Episode, EpisodeResult, InvokeRequest, Limits, TurnRequest
+from practicum.client import AsyncPracticum
+from practicum.contracts.episodes import (
+    CallReceipt,
+    Episode,
+    EpisodeResult,
+    InvokeRequest,
+    Limits,
+    TurnReceipt,
+    TurnRequest,
+)
 from practicum.episode import (
     AwaitApproval,
     CallReturned,
@@ -38,11 +47,34 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class GatewayDoor:
+    """The door of a real gateway.
+
+    Attributes:
+        client: asks it; it sends every request once, so that retries have one owner.
+    """
+
+    client: AsyncPracticum
+
+    async def take_turn(self, episode: str, request: TurnRequest) -> TurnReceipt:
+        """Have the model take the turn of a step."""
+        return await self.client.episodes.take_turn(episode, request)
+
+    async def invoke(self, episode: str, request: InvokeRequest) -> CallReceipt:
+        """Have one call of an accepted turn made."""
+        return await self.client.episodes.invoke(episode, request)
+
+    async def close(self, episode: str, result: EpisodeResult) -> Episode:
+        """End the episode."""
+        return await self.client.episodes.close(episode, result)
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """Drives episodes through a door, one `run` each; any number may run at once.
 
     Attributes:
-        door: the gateway, `AsyncPracticum.episodes`.
+        door: the gateway.
         recheck: seconds between two looks at a call that waits for an approval.
         retries: how requests are tried again. Where Temporal drives, it owns the retries; here the agent does.
     """
@@ -147,9 +179,21 @@ class Agent:
             attempt += 1
 
 
-async def drive(door: EpisodeDoor, episode: str, limits: Limits) -> Episode:
-    """Drive an episode with the defaults of `Agent`; see `Agent.run`."""
-    return await Agent(door).run(episode, limits)
+async def drive(client: AsyncPracticum, episode: str, limits: Limits | None = None) -> Episode:
+    """Drive an episode to its end; see `Agent.run`.
+
+    Args:
+        client: the gateway.
+        episode: the episode's id; it was started with `driver=Driver.CLIENT`.
+        limits: what it may spend; None for what it was started with.
+
+    Raises:
+        practicum.errors.NotFoundError: there is no such episode.
+    """
+    started = await client.episodes.get(episode)
+    if started.status.ended:
+        return started
+    return await Agent(GatewayDoor(client)).run(episode, limits or started.limits)
 
 
 def _failed(error: PracticumError) -> StepFailed:

@@ -13,7 +13,7 @@ from practicum.contracts.episodes import (
 
 
 class EpisodeDoor(Protocol):
-    """Three requests, each safe to repeat; `AsyncPracticum.episodes` is one.
+    """Three requests, each safe to repeat; `practicum.agent.GatewayDoor` is the real one.
 
     Every one of them raises `practicum.errors.PracticumError`: `GatewayUnavailableError` when nobody answered,
     `EpisodeError` when the episode has ended meanwhile, others as the gateway names them.

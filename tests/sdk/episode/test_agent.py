@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from practicum.agent import Agent, drive
+from practicum.agent import Agent
 from practicum.contracts.episodes import Cause, Episode, EpisodeResult, EpisodeStatus, Limits
 from practicum.contracts.tools import CallStatus
 from practicum.episode.failures import Retries
@@ -28,7 +28,7 @@ def ending(episode: Episode) -> tuple[EpisodeStatus, Cause]:
 
 async def test_it_drives_an_episode_to_its_answer() -> None:
     door = ScriptedDoor([ScriptedTurn([Scripted(), Scripted(CallStatus.ERROR)]), ScriptedTurn()])
-    episode = await drive(door, "e1", Limits())
+    episode = await agent(door).run("e1", Limits())
     assert ending(episode) == (EpisodeStatus.COMPLETED, Cause.POLICY)
     assert episode.result is not None
     assert episode.result.answer == "Done."
