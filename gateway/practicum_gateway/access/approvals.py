@@ -83,11 +83,19 @@ class Approvals:
         """Ask, or find the same question already asked; the flag says whether it is new.
 
         A question that was asked for the same key by another rule is withdrawn: its answer would not hold.
+
+        Raises:
+            ConflictError: the key was used to ask about another tool or other arguments.
         """
         async with self._store.write() as session:
             row = await self._latest(session, question.scope, question.key)
-            if row is not None and _same(row, question):
-                return _approval(row), False
+            if row is not None:
+                if (row.tool, row.arguments_hash) != (question.tool.name, question.arguments_hash):
+                    raise ConflictError(
+                        f"The key '{question.key}' was used to ask about another call.", mend="Use a new key."
+                    )
+                if (row.rule, row.requested_by) == (question.rule, question.requested_by):
+                    return _approval(row), False
             if row is not None and row.status in _OPEN:
                 row.status = ApprovalStatus.CANCELLED
             fresh = self._row(question, serial=1 if row is None else row.serial + 1)
@@ -207,15 +215,6 @@ class Approvals:
             .order_by(ApprovalRow.serial.desc())
             .limit(1)
         )
-
-
-def _same(row: ApprovalRow, question: Question) -> bool:
-    return (row.tool, row.arguments_hash, row.rule, row.requested_by) == (
-        question.tool.name,
-        question.arguments_hash,
-        question.rule,
-        question.requested_by,
-    )
 
 
 def _is_repeated(row: ApprovalRow, principal: Principal, answer: ApprovalAnswer) -> bool:

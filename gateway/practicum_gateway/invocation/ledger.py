@@ -1,11 +1,275 @@
-"""The ledger: one side effect per key."""
+"""The ledger: one side effect per key.
 
+    claimed --> sent --> done
+                  |
+                  +----> in_doubt
+
+A call is claimed before anything about it leaves the house, and marked as sent before its first byte does. What is
+found claimed was surely never sent and is simply taken over. What is found sent without an outcome, by nobody who
+still works on it, may have taken effect: it is sent again only if that is harmless, and is otherwise in doubt for good.
+
+One process works on one ledger at a time (the gateway holds a lock on its data folder); within it the pipeline lets
+one task work on a key. So whoever finds a row unsettled here knows that its owner is gone.
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.tools import CallStatus, Observation
 from practicum.contracts.trajectory import Invocation
+from practicum.errors import ConflictError
+from practicum_gateway.access.approvals import Approvals
+from practicum_gateway.invocation.intent import Intent
+from practicum_gateway.store.engine import Store, new_id
+from practicum_gateway.store.ledger_tables import InvocationRow
+
+UPSTREAM_MEMORY = timedelta(hours=1)
+"""How long a system that recognises idempotency keys is trusted to remember one; the least that vendors promise is a
+day, and a key that was forgotten would do everything twice."""
+LOST_WITH_THE_GATEWAY = (
+    "The call was sent and the gateway stopped before the answer was recorded. It may have taken effect. "
+    "It is not repeated: look at the present state before deciding what to do."
+)
+
+
+class State(StrEnum):
+    """Where a call stands."""
+
+    CLAIMED = "claimed"
+    """Somebody works on it; nothing was sent."""
+    SENT = "sent"
+    """It is on its way, or its answer is not recorded yet."""
+    DONE = "done"
+    """Its outcome is recorded."""
+    IN_DOUBT = "in_doubt"
+    """It was sent and what became of it is not known."""
+
+
+class Resend(StrEnum):
+    """Whether a call whose answer was lost may be sent again under the same key."""
+
+    ALWAYS = "always"
+    """It only reads."""
+    SOON = "soon"
+    """The system recognises the key, as long as it remembers it."""
+    NEVER = "never"
+    """A second time might do it twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row as it stands.
+
+    Attributes:
+        id: identifies the row.
+        episode: the episode it belongs to.
+        step: its step.
+        call: the index of the call in the step.
+        tool: exposed name of the tool.
+        approval: the approval that was spent on it.
+        upstream_key: the idempotency key the system sees.
+        state: where it stands.
+        observation: its outcome, once it has one.
+    """
+
+    id: str
+    episode: str | None
+    step: int | None
+    call: int | None
+    tool: str
+    approval: str | None
+    upstream_key: str
+    state: State
+    observation: Observation | None
 
 
 class Ledger:
-    """Remembers every call before it is sent and its outcome after."""
+    """Remembers every call before it is sent, and its outcome after."""
+
+    def __init__(self, store: Store, *, boot: str | None = None) -> None:
+        """Keep the ledger in a store.
+
+        Args:
+            store: where.
+            boot: identifies this start of the process.
+        """
+        self._store = store
+        self._boot = boot or new_id("boot")
+
+    async def recall(self, intent: Intent) -> Entry | None:
+        """What is known of a key, after settling what a vanished owner left behind.
+
+        Raises:
+            ConflictError: the key is in use with another tool or other arguments.
+        """
+        async with self._store.read() as session:
+            row = await _find(session, intent)
+            if row is None:
+                return None
+            _require_same(row, intent)
+            if not _is_lost(row, utc_now()):
+                return _entry(row)
+        async with self._store.write() as session:
+            row = await session.get_one(InvocationRow, row.id, with_for_update=True)
+            if _is_lost(row, utc_now()):
+                _doubt(row)
+            return _entry(row)
+
+    async def claim(
+        self, intent: Intent, arguments: JsonObject, resend: Resend, *, approvals: Approvals, approval: str | None
+    ) -> Entry:
+        """Take up a call that was not settled yet, and spend its approval, in one transaction.
+
+        Args:
+            intent: the call.
+            arguments: its arguments as they may be recorded.
+            resend: whether it could be sent again if its answer were lost.
+            approvals: where the approval is spent.
+            approval: the approval to spend, where one was needed and none was spent on this key before.
+
+        Raises:
+            ConflictError: the key is in use with other content, or the approval cannot be used.
+        """
+        async with self._store.write() as session:
+            row = await _find(session, intent)
+            if row is None:
+                row = self._row(intent, arguments, resend)
+                session.add(row)
+            else:
+                _require_same(row, intent)
+                row.boot, row.state, row.started = self._boot, State.CLAIMED, utc_now()
+            if approval is not None:
+                await approvals.use(session, approval)
+                row.approval = approval
+            return _entry(row)
+
+    async def mark_sent(self, entry: Entry) -> None:
+        """Say that the call leaves now. Nothing of it may leave before this returns."""
+        async with self._store.write() as session:
+            row = await session.get_one(InvocationRow, entry.id)
+            row.state, row.sent = State.SENT, utc_now()
+
+    async def settle(self, entry: Entry, observation: Observation, seconds: float) -> None:
+        """Record the outcome.
+
+        Args:
+            entry: the call.
+            observation: what the model is told.
+            seconds: wall seconds it took.
+        """
+        async with self._store.write() as session:
+            row = await session.get_one(InvocationRow, entry.id)
+            row.state = State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE
+            row.observation = observation.model_dump(mode="json")
+            row.finished, row.seconds = utc_now(), seconds
+
+    async def recover(self) -> tuple[Entry, ...]:
+        """Settle what an earlier process sent and did not live to record; returns what is now in doubt."""
+        async with self._store.write() as session:
+            rows = await session.scalars(
+                select(InvocationRow).where(InvocationRow.state == State.SENT, InvocationRow.boot != self._boot)
+            )
+            lost = [row for row in rows if _is_lost(row, utc_now())]
+            for row in lost:
+                _doubt(row)
+            return tuple(_entry(row) for row in lost)
 
     async def of_episode(self, episode: str) -> tuple[Invocation, ...]:
-        """The settled calls of an episode, in the order in which they were asked for."""
-        raise NotImplementedError
+        """The settled calls of an episode, in the order of their steps."""
+        async with self._store.read() as session:
+            rows = await session.scalars(
+                select(InvocationRow)
+                .where(InvocationRow.episode == episode, InvocationRow.observation.is_not(None))
+                .order_by(InvocationRow.step, InvocationRow.call, InvocationRow.id)
+            )
+            return tuple(_invocation(row) for row in rows)
+
+    def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> InvocationRow:
+        return InvocationRow(
+            id=new_id("inv"),
+            scope=intent.scope,
+            key=intent.key,
+            episode=intent.episode,
+            step=intent.step,
+            call=intent.call,
+            principal=intent.principal.name,
+            tool=intent.tool,
+            arguments=arguments,
+            arguments_hash=intent.arguments_hash,
+            approval=None,
+            upstream_key=secrets.token_hex(16),
+            state=State.CLAIMED,
+            boot=self._boot,
+            resend=resend,
+            observation=None,
+            started=utc_now(),
+            sent=None,
+            finished=None,
+            seconds=None,
+        )
+
+
+async def _find(session: AsyncSession, intent: Intent) -> InvocationRow | None:
+    return await session.scalar(
+        select(InvocationRow)
+        .where(InvocationRow.scope == intent.scope, InvocationRow.key == intent.key)
+        .with_for_update()
+    )
+
+
+def _require_same(row: InvocationRow, intent: Intent) -> None:
+    if (row.tool, row.arguments_hash) != (intent.tool, intent.arguments_hash):
+        raise ConflictError(
+            f"The key '{intent.key}' was used for a call of {row.tool} with other content.",
+            mend="Use a new key for a new call; repeat a key only with the same tool and arguments.",
+        )
+
+
+def _is_lost(row: InvocationRow, now: datetime) -> bool:
+    """Whether a row that nobody works on must be taken for done perhaps."""
+    if row.state != State.SENT or row.resend == Resend.ALWAYS:
+        return False
+    remembered = row.sent is not None and now - row.sent < UPSTREAM_MEMORY
+    return not (row.resend == Resend.SOON and remembered)
+
+
+def _doubt(row: InvocationRow) -> None:
+    observation = Observation(status=CallStatus.IN_DOUBT, content=LOST_WITH_THE_GATEWAY)
+    now = utc_now()
+    row.state, row.observation = State.IN_DOUBT, observation.model_dump(mode="json")
+    row.finished, row.seconds = now, (now - row.started).total_seconds()
+
+
+def _entry(row: InvocationRow) -> Entry:
+    return Entry(
+        id=row.id,
+        episode=row.episode,
+        step=row.step,
+        call=row.call,
+        tool=row.tool,
+        approval=row.approval,
+        upstream_key=row.upstream_key,
+        state=State(row.state),
+        observation=None if row.observation is None else Observation.model_validate(row.observation),
+    )
+
+
+def _invocation(row: InvocationRow) -> Invocation:
+    return Invocation.model_validate(
+        {
+            "key": row.key,
+            "step": row.step or 0,
+            "call": row.call or 0,
+            "tool": row.tool,
+            "arguments": row.arguments,
+            "observation": row.observation,
+            "started": row.started,
+            "seconds": row.seconds or 0.0,
+        }
+    )

@@ -32,8 +32,8 @@ class InvocationRow(Base):
     state: Mapped[str] = mapped_column(String(20))
     boot: Mapped[str] = mapped_column(String(40))
     """The process that works, or worked, on it."""
-    unsafe: Mapped[bool]
-    """Whether a lost answer leaves it in doubt."""
+    resend: Mapped[str] = mapped_column(String(20))
+    """Whether it may be sent again, under the same key, when its answer was lost."""
     observation: Mapped[dict[str, JsonValue] | None]
     started: Mapped[datetime]
     sent: Mapped[datetime | None]

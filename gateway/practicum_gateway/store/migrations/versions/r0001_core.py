@@ -127,7 +127,7 @@ def _invocation() -> None:
         sa.Column("upstream_key", sa.String(length=64), nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
         sa.Column("boot", sa.String(length=40), nullable=False),
-        sa.Column("unsafe", sa.Boolean(), nullable=False),
+        sa.Column("resend", sa.String(length=20), nullable=False),
         sa.Column("observation", sa.JSON(none_as_null=True)),
         sa.Column("started", sa.DateTime(timezone=True), nullable=False),
         sa.Column("sent", sa.DateTime(timezone=True)),
