@@ -31,8 +31,7 @@ async def _run() -> None:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{line}
-")
+    sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
