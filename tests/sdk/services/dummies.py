@@ -6,8 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from practicum.cli.services.probes import HttpProbe, Probe
+from practicum.cli.services.probes import HttpProbe, Probe, TcpProbe
 from practicum.cli.services.supervisor import Service
+
+NEVER = TcpProbe(1)
 
 SERVER = """
 import http.server, os, pathlib, sys
@@ -71,9 +73,9 @@ class Dummies:
         )
 
     def script(
-        self, name: str, code: str, *, probe: Probe | None = None, timeout: float = 15.0, grace: float = 5.0
+        self, name: str, code: str, *, probe: Probe = NEVER, timeout: float = 15.0, grace: float = 5.0
     ) -> Service:
-        """A service that runs a script."""
+        """A service that runs a script; it never counts as ready unless a probe says so."""
         return Service(
             name=name,
             command=python(code),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from practicum.cli.services.probes import FileProbe, HttpProbe, TcpProbe
+from practicum.cli.services.probes import HttpProbe, LogProbe
 from practicum.cli.services.process import ProcessIdentity, identify, is_alive
 from practicum.cli.services.state import StateDirectory
 from practicum.cli.services.supervisor import Ending, Supervisor
@@ -37,7 +37,7 @@ def test_services_start_in_order_and_end_in_reverse(
 def test_an_early_death_names_the_service_shows_its_last_words_and_ends_the_others(
     supervisor: Supervisor, dummies: Dummies, state: StateDirectory
 ) -> None:
-    dying = dummies.script("broken", "import sys; print('no such table: orders'); sys.exit(7)", probe=TcpProbe(1))
+    dying = dummies.script("broken", "import sys; print('no such table: orders'); sys.exit(7)")
 
     with pytest.raises(ConfigurationError) as caught:
         supervisor.up([[dummies.server("one")], [dying], [dummies.server("never")]])
@@ -57,7 +57,7 @@ def test_a_service_that_never_gets_ready_is_given_up_and_ended(
     code = f"import os, time; open({str(marker)!r}, 'w').write(str(os.getpid())); print('thinking'); time.sleep(60)"
 
     with pytest.raises(ConfigurationError, match=r"'slow' was not ready within 0\.7 s(?s:.)*thinking"):
-        supervisor.up([[dummies.script("slow", code, probe=TcpProbe(1), timeout=0.7)]])
+        supervisor.up([[dummies.script("slow", code, timeout=0.7)]])
 
     assert identify(int(marker.read_text(encoding="utf-8"))) is None
     assert state.services() == ()
@@ -98,7 +98,7 @@ def test_a_failing_second_up_leaves_what_ran_before_alone(supervisor: Supervisor
     first = supervisor.up([[dummies.server("one")]])
 
     with pytest.raises(ConfigurationError, match="'broken' ended"):
-        supervisor.up([[dummies.script("broken", "raise SystemExit(1)", probe=TcpProbe(1))]])
+        supervisor.up([[dummies.script("broken", "raise SystemExit(1)")]])
 
     assert supervisor.running() == first.services
 
@@ -138,20 +138,18 @@ def test_stale_state_of_dead_services_is_recognised_and_replaced(
 
 
 def test_down_ends_the_children_of_a_service_too_even_stubborn_ones(
-    supervisor: Supervisor, dummies: Dummies, tmp_path: Path
+    supervisor: Supervisor, dummies: Dummies, state: StateDirectory
 ) -> None:
-    pids = tmp_path / "pids.txt"
+    log = state.log("stubborn")
     code = (
         "import os, signal, time\n"
         "child = os.fork()\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "if child:\n"
-        f"    open({str(pids)!r} + '.new', 'w').write(f'{{os.getpid()}} {{child}}')\n"
-        f"    os.rename({str(pids)!r} + '.new', {str(pids)!r})\n"
+        "if child: print(os.getpid(), child, 'ready')\n"
         "time.sleep(60)\n"
     )
-    supervisor.up([[dummies.script("stubborn", code, probe=FileProbe(pids), grace=0.3)]])
-    parent, child = (int(pid) for pid in pids.read_text(encoding="utf-8").split())
+    supervisor.up([[dummies.script("stubborn", code, probe=LogProbe(log, "ready"), grace=0.3)]])
+    parent, child = (int(pid) for pid in log.read_text(encoding="utf-8").split()[:2])
     both = [identify(parent), identify(child)]
 
     assert supervisor.down() == (Ending("stubborn", True),)
@@ -172,7 +170,7 @@ def test_an_orphan_of_a_service_that_died_at_its_start_is_ended(
     )
 
     with pytest.raises(ConfigurationError, match="code 3"):
-        supervisor.up([[dummies.script("parent", code, probe=TcpProbe(1))]])
+        supervisor.up([[dummies.script("parent", code)]])
 
     left = identify(int(orphan.read_text(encoding="utf-8")))
     if left is not None:
@@ -184,9 +182,7 @@ def test_secrets_reach_the_service_and_nothing_else(
 ) -> None:
     secret = "prk_this-is-a-secret-value"
     holder = replace(dummies.server("holder"), secrets={"ANSWER": secret})
-    chatty = dummies.script(
-        "chatty", "import os; print('key', os.environ['KEY']); raise SystemExit(1)", probe=TcpProbe(1)
-    )
+    chatty = dummies.script("chatty", "import os; print('key', os.environ['KEY']); raise SystemExit(1)")
 
     service = supervisor.up([[holder]]).services[0]
     with pytest.raises(ConfigurationError) as caught:

@@ -63,15 +63,17 @@ class TcpProbe:
 
 
 @dataclass(frozen=True, slots=True)
-class FileProbe:
-    """Ready when the service has made a file; for a service that listens nowhere.
+class LogProbe:
+    """Ready when its log holds certain words; for a service that listens nowhere.
 
     Attributes:
-        path: the file; whoever starts the service removes an old one first.
+        log: the log of this start; the supervisor puts an older one aside first.
+        words: what the service prints when it is ready.
     """
 
-    path: Path
+    log: Path
+    words: str
 
     def ready(self) -> bool:
         """Look once."""
-        return self.path.exists()
+        return self.words in self.log.read_text(encoding="utf-8", errors="replace")

@@ -15,7 +15,7 @@ from practicum.cli.services.installed import (
     temporal_program,
 )
 from practicum.cli.services.ports import LOOPBACK, PortChooser
-from practicum.cli.services.probes import HttpProbe
+from practicum.cli.services.probes import HttpProbe, LogProbe
 from practicum.cli.services.process import is_alive
 from practicum.cli.services.state import LocalKeys, StateDirectory
 from practicum.cli.services.supervisor import Service
@@ -39,6 +39,8 @@ _SECRET_NAME = re.compile(r"(_API_KEY|_KEY|_TOKEN|_SECRET|_PASSWORD|_CREDENTIALS
 _SYSTEM_CREDENTIALS = ("CRM_API_KEY", "ERP_CLIENT_ID", "ERP_CLIENT_SECRET", "CICD_TOKEN")
 _FIRST_MODEL_SECONDS = 180.0
 """At its first start the model's weights are re-coded, once."""
+_WORKER_POLLS = "practicum worker: polls"
+"""What the worker prints once it takes work."""
 _INSTALL_LOCAL = "Install it with: pip install 'practicum[local]'"
 
 
@@ -221,7 +223,7 @@ class Stack:
             environment=_plain_environment(),
             secrets=credentials,
             ports={name: port},
-            urls={f"Example {name.upper()}": f"http://{LOOPBACK}:{port}/docs"},
+            urls={f"Example {name.upper()}": f"http://{LOOPBACK}:{port}"},
         )
 
     def _gateway(self, keys: LocalKeys) -> Service:
@@ -255,7 +257,7 @@ class Stack:
             name="worker",
             command=_python("practicum_workflows"),
             directory=self._state.path,
-            probe=None,
+            probe=LogProbe(self._state.log("worker"), _WORKER_POLLS),
             environment={
                 **_plain_environment(),
                 "PRACTICUM_URL": f"http://{LOOPBACK}:{gateway}",

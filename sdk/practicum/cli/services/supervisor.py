@@ -26,7 +26,7 @@ class Service:
         name: its name, in the state directory and on the screen.
         command: program and arguments; no secret ever stands here.
         directory: its working directory.
-        probe: how it shows that it is ready; None where running is enough.
+        probe: how it shows that it is ready.
         environment: its whole environment, secrets left out.
         secrets: further environment variables, kept out of every record and message.
         ports: its ports, by what listens there.
@@ -38,7 +38,7 @@ class Service:
     name: str
     command: tuple[str, ...]
     directory: Path
-    probe: Probe | None
+    probe: Probe
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     ports: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -159,7 +159,7 @@ class Supervisor:
         record = next(each for each in self.state.services() if each.name == service.name)
         began = time.monotonic()
         while is_alive(record.process):
-            if service.probe is None or service.probe.ready():
+            if service.probe.ready():
                 # Somebody else may answer on its port: only the one that also lives is ours.
                 if is_alive(record.process):
                     self._report(f"{service.name} is ready ({time.monotonic() - began:.1f} s)")
