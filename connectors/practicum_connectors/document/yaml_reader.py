@@ -101,7 +101,7 @@ class _Tree:
             self.stack[-1].key = text
             value: JsonValue = text
         else:
-            plain = event.implicit[0] and event.style is None
+            plain = event.implicit[0] and not event.style
             value = _resolve(text) if plain else _tagged(event.tag, text)
             self.add(value)
         if event.anchor is not None:

@@ -1,0 +1,123 @@
+"""Whether arguments fit a tool, said so that a model can mend them."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from openapi_schema_validator import OAS30ReadValidator
+
+from practicum.contracts.base import JsonObject
+from practicum.contracts.problems import FieldProblem
+from practicum.contracts.tools import Tool
+from practicum.errors import CallError
+
+_MOST_PROBLEMS = 8
+_MOST_VALUE_CHARACTERS = 80
+_MOST_NAMES = 20
+_UNIONS = frozenset({"anyOf", "oneOf"})
+
+FORMATS = OAS30ReadValidator.FORMAT_CHECKER
+"""The formats that are checked: those of OpenAPI, as openapi-core checks them."""
+
+
+class ArgumentCheck:
+    """Checks arguments against one tool's schema; made once for many calls."""
+
+    def __init__(self, tool: Tool) -> None:
+        """Prepare the schema.
+
+        Args:
+            tool: the tool.
+        """
+        self._tool = tool
+        self._validator = Draft202012Validator(tool.input_schema, format_checker=FORMATS)
+
+    def check(self, arguments: JsonObject) -> None:
+        """Say what is wrong with the arguments, all of it.
+
+        Raises:
+            CallError: they do not fit.
+        """
+        errors = sorted(self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.absolute_path)))
+        if errors:
+            raise CallError(
+                f"The arguments do not fit the tool {self._tool.name}.",
+                mend="Call it again with the arguments corrected.",
+                errors=tuple(explain(errors)),
+            )
+
+
+def explain(errors: Iterable[ValidationError]) -> list[FieldProblem]:
+    """Faults in words, the nearest cause of each, at most a few."""
+    problems: list[FieldProblem] = []
+    for error in errors:
+        for cause in _causes(error):
+            problem = FieldProblem(where=_where(cause), what=_what(cause))
+            if problem not in problems:
+                problems.append(problem)
+    return problems[:_MOST_PROBLEMS]
+
+
+def _causes(error: ValidationError) -> list[ValidationError]:
+    """The branch of a union that was nearest to fitting, or the error itself."""
+    context = cast("list[ValidationError]", error.context or [])
+    if error.validator not in _UNIONS or not context:
+        return [error]
+    branches: dict[Any, list[ValidationError]] = {}
+    for inner in context:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    deep = [faults for faults in branches.values() if not any(_is_wrong_type(fault, error) for fault in faults)]
+    if len(deep) != 1:
+        return [error]
+    return [cause for fault in deep[0] for cause in _causes(fault)]
+
+
+def _is_wrong_type(fault: ValidationError, parent: ValidationError) -> bool:
+    return fault.validator == "type" and len(fault.absolute_path) == len(parent.absolute_path)
+
+
+def _where(error: ValidationError) -> str:
+    return ".".join(map(str, error.absolute_path)) or "arguments"
+
+
+def _what(error: ValidationError) -> str:
+    expected: Any = error.validator_value
+    given: Any = error.instance
+    match error.validator:
+        case "required":
+            missing = [name for name in cast("list[str]", expected) if name not in given]
+            return f"is missing {', '.join(repr(name) for name in missing)}"
+        case "additionalProperties" | "unevaluatedProperties":
+            return _unknown_names(error)
+        case "type":
+            kinds = " or ".join(cast("list[str]", expected) if isinstance(expected, list) else [str(expected)])
+            return f"must be {kinds}, not {_shown(given)}"
+        case "enum":
+            return f"must be one of {_listed(cast('list[Any]', expected))}, not {_shown(given)}"
+        case "const":
+            return f"must be {_shown(expected)}, not {_shown(given)}"
+        case "format":
+            return f"must be a valid {expected}, not {_shown(given)}"
+        case "anyOf" | "oneOf":
+            return f"fits none of the allowed forms: {_shown(given)}"
+        case _:
+            return f"{_shown(given)} breaks {error.validator}: {_shown(expected)}"
+
+
+def _unknown_names(error: ValidationError) -> str:
+    known = list(cast("dict[str, Any]", cast("dict[str, Any]", error.schema).get("properties", {})))
+    unknown = [name for name in cast("dict[str, Any]", error.instance) if name not in known]
+    names = ", ".join(repr(name) for name in unknown[:_MOST_NAMES])
+    return f"has unknown {names}; known are {_listed(known) if known else 'none'}"
+
+
+def _listed(values: list[Any]) -> str:
+    shown = ", ".join(_shown(value) for value in values[:_MOST_NAMES])
+    return f"{shown} ..." if len(values) > _MOST_NAMES else shown
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _MOST_VALUE_CHARACTERS else f"{text[:_MOST_VALUE_CHARACTERS]}..."
