@@ -3,5 +3,6 @@
 from examples.tasks.demo import Demo, demo_tasks
 from examples.tasks.generate import SUITE, TOOLS, generate
 from examples.tasks.reference import Run, run_reference
+from examples.tasks.validation import faults_of
 
-__all__ = ["SUITE", "TOOLS", "Demo", "Run", "demo_tasks", "generate", "run_reference"]
+__all__ = ["SUITE", "TOOLS", "Demo", "Run", "demo_tasks", "faults_of", "generate", "run_reference"]
