@@ -1,20 +1,247 @@
-"""The invocation pipeline: the one way in which a tool is called."""
+"""The invocation pipeline: the one way in which a tool is called.
 
-from practicum.contracts.tools import Observation
-from practicum_gateway.invocation.intent import Intent
+Authenticate, decide, validate, ledger, inject, send, shape, record: `_perform` is the whole of it, in this order.
+"""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, replace
+
+from opentelemetry.trace import Tracer
+from pydantic import JsonValue
+
+from practicum.contracts.access import ApprovalStatus, Outcome
+from practicum.contracts.base import JsonObject
+from practicum.contracts.connectors import Mode
+from practicum.contracts.episodes import EpisodeMode, EventType
+from practicum.contracts.tools import Observation, Tool
+from practicum.errors import CallError, ConflictError, ForbiddenError, NotFoundError
+from practicum_connectors.connector import CompiledConnector, PreparedCall, Sent
+from practicum_gateway.access.approvals import Approvals, Question
+from practicum_gateway.access.rulebook import Rulebook
+from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.invocation import outcomes
+from practicum_gateway.invocation.intent import EventSink, Intent
+from practicum_gateway.invocation.ledger import Entry, Ledger
+from practicum_gateway.telemetry import current_traceparent, tool_span
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    intent: Intent
+    task: asyncio.Task[Observation]
 
 
 class Pipeline:
-    """Authenticate, decide, validate, ledger, inject, send, shape, record."""
+    """Makes calls, each once."""
+
+    def __init__(
+        self,
+        *,
+        catalogue: Catalogue,
+        rulebook: Rulebook,
+        approvals: Approvals,
+        ledger: Ledger,
+        events: EventSink,
+        tracer: Tracer,
+        call_seconds: float = 30.0,
+    ) -> None:
+        """Put the parts in line.
+
+        Args:
+            catalogue: knows the tools and reaches the systems.
+            rulebook: decides.
+            approvals: asks people.
+            ledger: makes sure of once.
+            events: where an episode's events go.
+            tracer: makes the spans of the calls.
+            call_seconds: how long one exchange with a system may take.
+        """
+        self._catalogue = catalogue
+        self._rulebook = rulebook
+        self._approvals = approvals
+        self._ledger = ledger
+        self._events = events
+        self._tracer = tracer
+        self._seconds = call_seconds
+        self._under_way: dict[tuple[str, str], _UnderWay] = {}
 
     async def invoke(self, intent: Intent) -> Observation:
         """Make the call, once, and say how it ended or that it waits.
 
-        A repeated key returns the recorded outcome; a repeated key of a waiting call looks at its approval again.
+        A repeated key returns the recorded outcome, waits for a call under way, or looks at a waiting call's approval
+        again. A caller who hangs up does not stop a call that has begun: its outcome is recorded all the same.
 
         Raises:
             ConflictError: the key is in use with another tool or other arguments.
             ForbiddenError: the principal may not act in this episode.
-            NotFoundError, CallError: only with `raise_call_errors`.
+            NotFoundError: there is no such tool; only with `raise_call_errors`.
+            CallError: the arguments do not fit; only with `raise_call_errors`.
         """
-        raise NotImplementedError
+        place = (intent.scope, intent.key)
+        present = self._under_way.get(place)
+        if present is None:
+            task = asyncio.create_task(self._observed(intent))
+            present = self._under_way[place] = _UnderWay(intent, task)
+            task.add_done_callback(lambda done: self._forget(place, done))
+        elif (present.intent.tool, present.intent.arguments_hash) != (intent.tool, intent.arguments_hash):
+            raise ConflictError(f"The key '{intent.key}' is in use by another call.", mend="Use a new key.")
+        try:
+            return await asyncio.shield(present.task)
+        except (CallError, NotFoundError) as error:
+            if intent.raise_call_errors:
+                raise
+            return outcomes.mendable(error)
+
+    async def recover(self) -> None:
+        """Settle what an earlier process sent and did not live to record, and tell the episodes."""
+        for entry in await self._ledger.recover():
+            if entry.episode is not None and entry.observation is not None:
+                data = _data(entry.call, entry.tool, observation=outcomes.as_json(entry.observation))
+                with contextlib.suppress(NotFoundError):
+                    await self._events.event(entry.episode, "call.finished", entry.step, data)
+
+    async def close(self) -> None:
+        """Let the calls under way end, so that their outcomes are recorded."""
+        tasks = [present.task for present in self._under_way.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._seconds)
+
+    async def _observed(self, intent: Intent) -> Observation:
+        with tool_span(self._tracer, intent.tool, intent.episode) as span:
+            try:
+                observation = await self._perform(intent)
+            except (CallError, NotFoundError) as error:
+                refused = outcomes.mendable(error)
+                span.ended(refused.status)
+                await self._refuse(intent, refused)
+                raise
+            span.ended(observation.status)
+            return observation
+
+    async def _perform(self, intent: Intent) -> Observation:
+        # authenticate
+        _require_own_episode(intent)
+        tool = await self._find(intent.tool)
+        intent = intent if tool is None else replace(intent, tool=tool.name)
+        known = await self._ledger.recall(intent)
+        if known is not None and known.observation is not None:
+            return known.observation
+        tool = tool or await self._catalogue.tool(intent.tool)
+
+        # decide
+        decision = await self._rulebook.decide(tool, intent.principal.role, intent.arguments)
+        if decision.outcome is Outcome.DENY:
+            return await self._refuse(intent, outcomes.refused(decision))
+        if intent.mode is EpisodeMode.TRAINING and await self._is_live(tool):
+            return await self._refuse(intent, outcomes.training_refused(tool.connector))
+
+        async with self._catalogue.reach(tool.connector) as connector:
+            # validate
+            prepared = connector.prepare(tool.name, intent.arguments)
+            shown = outcomes.redacted_object(intent.arguments, connector.redact)
+
+            # ask
+            approval = None
+            if decision.outcome is Outcome.ASK and (known is None or known.approval is None):
+                verdict = await self._ask(intent, tool, decision.rule, shown)
+                if isinstance(verdict, Observation):
+                    return verdict
+                approval = verdict
+
+            # ledger
+            resend = outcomes.resend_of(prepared)
+            entry = await self._ledger.claim(intent, shown, resend, approvals=self._approvals, approval=approval)
+            await self._tell(intent, "call.started", arguments=shown)
+
+            # inject, send, shape: the connector adds the credentials at the last moment and takes them out again
+            await self._ledger.mark_sent(entry)
+            observation, seconds = await self._exchange(connector, prepared, entry)
+
+            # record
+            await self._ledger.settle(entry, observation, seconds)
+        await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
+        return observation
+
+    async def _find(self, name: str) -> Tool | None:
+        """The tool, if it is still there: a recorded outcome outlives its connector."""
+        try:
+            return await self._catalogue.tool(name)
+        except NotFoundError:
+            return None
+
+    async def _is_live(self, tool: Tool) -> bool:
+        return (await self._catalogue.connector(tool.connector)).mode is Mode.LIVE
+
+    async def _ask(self, intent: Intent, tool: Tool, rule: str, shown: JsonObject) -> str | Observation:
+        """The id of an approval that can be spent, or what to say instead."""
+        approval, is_new = await self._approvals.ask(
+            Question(
+                scope=intent.scope,
+                key=intent.key,
+                requested_by=intent.principal.name,
+                tool=tool,
+                arguments=shown,
+                arguments_hash=intent.arguments_hash,
+                rule=rule,
+                episode=intent.episode,
+                step=intent.step,
+                call=intent.call,
+            )
+        )
+        if is_new:
+            await self._tell(intent, "approval.requested", approval=approval.id, rule=rule, arguments=shown)
+        if approval.status is ApprovalStatus.APPROVED:
+            return approval.id
+        if approval.status is ApprovalStatus.PENDING:
+            return outcomes.waiting(approval, intent.key)
+        return await self._refuse(intent, outcomes.unapproved(approval))
+
+    async def _exchange(
+        self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry
+    ) -> tuple[Observation, float]:
+        """Send the call; a doubtful one a second time where the system recognises its key, to learn what became of it.
+
+        That is no retry: it can only do once what was asked once, and it ends the doubt or leaves it.
+        """
+        sent = await self._send(connector, prepared, entry)
+        seconds = sent.seconds
+        doubtful = outcomes.is_doubtful(sent)
+        if doubtful and prepared.repeatable:
+            again = await self._send(connector, prepared, entry)
+            seconds += again.seconds
+            if outcomes.clears_doubt(again):
+                sent, doubtful = again, False
+        shaped = outcomes.redacted_observation(connector.observe(sent), connector.redact)
+        return (outcomes.in_doubt(shaped) if doubtful else shaped), seconds
+
+    async def _send(self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry) -> Sent:
+        return await connector.send(
+            prepared,
+            idempotency_key=entry.upstream_key,
+            traceparent=current_traceparent(),
+            timeout_seconds=self._seconds,
+        )
+
+    async def _refuse(self, intent: Intent, observation: Observation) -> Observation:
+        """Tell the episode of a call that was not made."""
+        await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
+        return observation
+
+    async def _tell(self, intent: Intent, kind: EventType, **data: JsonValue) -> None:
+        if intent.episode is not None:
+            await self._events.event(intent.episode, kind, intent.step, _data(intent.call, intent.tool, **data))
+
+    def _forget(self, place: tuple[str, str], task: asyncio.Task[Observation]) -> None:
+        del self._under_way[place]
+        if not task.cancelled():
+            task.exception()  # whoever waited has seen it; that nobody waited is no reason to complain
+
+
+def _require_own_episode(intent: Intent) -> None:
+    if intent.principal.episode is not None and intent.principal.episode != intent.episode:
+        raise ForbiddenError(f"The key of {intent.principal.name} acts in its own episode only.")
+
+
+def _data(call: int | None, tool: str, **data: JsonValue) -> JsonObject:
+    return {"call": call, "tool": tool, **data}

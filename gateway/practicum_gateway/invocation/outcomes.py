@@ -1,0 +1,141 @@
+"""What became of a call, judged by what came back. Pure."""
+
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+
+from pydantic import JsonValue
+
+from practicum.contracts.access import Approval, ApprovalStatus, Decision
+from practicum.contracts.base import JsonObject
+from practicum.contracts.tools import CallStatus, Observation
+from practicum.errors import PracticumError
+from practicum_connectors.connector import PreparedCall, Sent
+from practicum_connectors.exchange import Delivery
+from practicum_gateway.invocation.ledger import Resend
+
+# A repeated call answered like this was stopped at the door: nothing is said about the first one.
+_SAYS_NOTHING = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.CONFLICT,
+        HTTPStatus.LOCKED,
+        HTTPStatus.TOO_EARLY,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
+_DOUBT = (
+    "It is not known whether this call took effect, and it is not repeated. "
+    "Look at the present state before deciding what to do."
+)
+
+
+def resend_of(prepared: PreparedCall) -> Resend:
+    """Whether a call could be sent again if its answer were lost."""
+    if prepared.safe:
+        return Resend.ALWAYS
+    return Resend.SOON if prepared.repeatable else Resend.NEVER
+
+
+def is_doubtful(sent: Sent) -> bool:
+    """Whether an unsafe call may have taken effect although it brought no success.
+
+    A server error is no proof that nothing was done: the failure may have come after the deed, or from a proxy that
+    lost the answer. Only 501 says that the system does not do such things at all.
+    """
+    if sent.prepared.safe or sent.delivery is Delivery.NOT_SENT:
+        return False
+    if sent.response is None:
+        return True
+    return (
+        sent.response.status >= HTTPStatus.INTERNAL_SERVER_ERROR and sent.response.status != HTTPStatus.NOT_IMPLEMENTED
+    )
+
+
+def clears_doubt(again: Sent) -> bool:
+    """Whether the answer to a repeated call, under the same key, tells what became of the first one."""
+    if again.response is None or is_doubtful(again):
+        return False
+    return again.response.status not in _SAYS_NOTHING
+
+
+def in_doubt(shaped: Observation) -> Observation:
+    """An observation of a call that may have taken effect."""
+    content = f"{_DOUBT}\n{shaped.content}" if shaped.content else _DOUBT
+    return shaped.model_copy(update={"status": CallStatus.IN_DOUBT, "content": content, "next": None})
+
+
+def refused(decision: Decision) -> Observation:
+    """An access rule says no."""
+    return Observation(status=CallStatus.DENIED, content=f"This call is not allowed. {decision.reason}")
+
+
+def training_refused(connector: str) -> Observation:
+    """Training never touches a live system."""
+    return Observation(
+        status=CallStatus.DENIED,
+        content=f"The connector '{connector}' reaches a live system, which training never touches.",
+    )
+
+
+def mendable(error: PracticumError) -> Observation:
+    """What is wrong with the call itself, told so that the model can mend it."""
+    return Observation(status=CallStatus.ERROR, content=str(error))
+
+
+def waiting(approval: Approval, key: str) -> Observation:
+    """The call waits for a person."""
+    return Observation(
+        status=CallStatus.WAITING,
+        content=(
+            f"This call waits for a person to approve it ({approval.id}). Nothing was sent. "
+            f"Once it is answered, make the same call again with the idempotency key '{key}'."
+        ),
+        approval=approval.id,
+    )
+
+
+def unapproved(approval: Approval) -> Observation:
+    """A person said no, or nobody said yes in time."""
+    said = f" The reason given: {approval.reason}" if approval.reason else ""
+    text = {
+        ApprovalStatus.DENIED: f"The person who was asked denied this call.{said}",
+        ApprovalStatus.EXPIRED: "This call was not approved in time.",
+        ApprovalStatus.CANCELLED: "The question whether this call may be made was withdrawn.",
+    }.get(approval.status, f"The approval of this call is {approval.status}.")
+    return Observation(status=CallStatus.DENIED, content=text, approval=approval.id)
+
+
+def redacted(value: JsonValue, redact: Callable[[str], str]) -> JsonValue:
+    """A JSON value without secrets, in its names as in its values."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [redacted(item, redact) for item in value]
+    if isinstance(value, dict):
+        return {redact(name): redacted(item, redact) for name, item in value.items()}
+    return value
+
+
+def redacted_object(value: JsonObject, redact: Callable[[str], str]) -> JsonObject:
+    """A JSON object without secrets."""
+    return {redact(name): redacted(item, redact) for name, item in value.items()}
+
+
+def redacted_observation(observation: Observation, redact: Callable[[str], str]) -> Observation:
+    """An observation without secrets, whatever the system echoed."""
+    return observation.model_copy(
+        update={
+            "content": redact(observation.content),
+            "next": None if observation.next is None else redacted_object(observation.next, redact),
+            "warnings": tuple(redact(warning) for warning in observation.warnings),
+        }
+    )
+
+
+def as_json(observation: Observation) -> JsonObject:
+    """An observation as it goes into an event."""
+    loaded: JsonObject = json.loads(observation.model_dump_json())
+    return loaded
