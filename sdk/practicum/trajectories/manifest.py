@@ -1,0 +1,83 @@
+"""What an export says of itself."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from practicum.contracts.base import JsonObject, Value
+from practicum.contracts.trajectory import Use
+
+MANIFEST = "manifest.json"
+
+
+class Form(StrEnum):
+    """How trajectories are written."""
+
+    CHAT = "chat"
+    """OpenAI-style conversations: `messages` and `tools`."""
+    TOKENS = "tokens"
+    """Token ids, labels and logprobs as they were sampled."""
+
+
+FILES = {Form.CHAT: ("chat.jsonl", "practicum-chat/1"), Form.TOKENS: ("tokens.jsonl", "practicum-tokens/1")}
+"""Name and format of the file of each form."""
+
+
+class Exclusion(Value):
+    """An episode that was left out, and why."""
+
+    episode: str
+    form: Form | None = None
+    reasons: tuple[str, ...]
+
+
+class ExportedFile(Value):
+    """One file of an export.
+
+    Attributes:
+        name: its name beside the manifest.
+        form: how it is written.
+        format: version of that form.
+        rows: its lines.
+        episodes: ids of the episodes in it, in order of their first row.
+        tokens: all tokens, where it holds tokens.
+        trainable_tokens: tokens the model drew, where it holds tokens.
+        sha256: of its bytes.
+    """
+
+    name: str
+    form: Form
+    format: str
+    rows: int
+    episodes: tuple[str, ...]
+    tokens: int | None = None
+    trainable_tokens: int | None = None
+    sha256: str
+
+
+class Manifest(Value):
+    """The record of one export.
+
+    Attributes:
+        format: version of this form.
+        created: when it was written.
+        use: what it is for.
+        query: how its episodes were chosen.
+        seen: how many episodes were looked at.
+        files: what was written.
+        excluded: what was left out; an episode can be left out of one file alone.
+        models: versions of the models that answered.
+        templates: SHA-256 of the chat templates that rendered the prompts, where known.
+    """
+
+    format: Literal["practicum-export/1"] = "practicum-export/1"
+    created: datetime
+    use: Use
+    query: JsonObject = Field(default_factory=dict)
+    seen: int
+    files: tuple[ExportedFile, ...]
+    excluded: tuple[Exclusion, ...]
+    models: tuple[str, ...]
+    templates: tuple[str, ...]
