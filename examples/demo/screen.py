@@ -7,7 +7,8 @@ from pydantic import JsonValue
 from rich.console import Console
 from rich.text import Text
 
-from practicum.contracts.episodes import EpisodeEvent
+from practicum.contracts.episodes import EpisodeEvent, EpisodeResult
+from practicum.contracts.tasks import Verdict
 
 _WIDEST = 160
 
@@ -47,6 +48,15 @@ class Screen:
                 self.line(f"  answer  {_short(event.data.get('status'))}", "yellow")
             case _:
                 return
+
+    def outcome(self, verdict: Verdict, result: EpisodeResult) -> None:
+        """What the verifier found in the systems."""
+        if result.reason:
+            self.line(f"  ended   {result.status}: {_short(result.reason)}", "red")
+        if verdict.reward == 1:
+            self.line("  verified: the systems hold the expected change and nothing else", "bold green")
+        for difference in verdict.differences:
+            self.line(f"  verified: {difference}", "bold red")
 
     def _turn(self, data: Mapping[str, JsonValue]) -> None:
         message = data.get("message")

@@ -9,7 +9,7 @@ import httpx
 from examples.systems.credentials import Credentials
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import ApiKeyAuth, Auth, BearerAuth, ClientCredentialsAuth, ConnectorSpec
-from practicum.tasks import States, states_of
+from practicum.contracts.tasks import States
 
 _SECONDS = 10.0
 
@@ -54,16 +54,15 @@ class Systems:
             for name, url in self._urls.items()
         )
 
-    def load(self, start: JsonObject) -> None:
+    def load(self, start: States) -> None:
         """Put the systems into a task's start state; one that it does not name becomes empty.
 
         Raises:
             httpx.HTTPError: a system does not take it.
         """
-        states = states_of(start)
         for name, url in self._urls.items():
             answer = self._client.put(
-                f"{url}/_practice/state", json=states.get(name, {}), headers=self._headers(name, url)
+                f"{url}/_practice/state", json=start.get(name, {}), headers=self._headers(name, url)
             )
             answer.raise_for_status()
 
@@ -73,11 +72,11 @@ class Systems:
         Raises:
             httpx.HTTPError: a system does not answer.
         """
-        states: dict[str, object] = {}
+        states: States = {}
         for name, url in self._urls.items():
             answer = self._client.get(f"{url}/_practice/state", headers=self._headers(name, url))
             states[name] = answer.raise_for_status().json()
-        return states_of(states)
+        return states
 
     def effects(self, name: str) -> list[JsonObject]:
         """Every side effect that a system has counted since its state was loaded.

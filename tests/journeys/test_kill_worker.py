@@ -2,14 +2,14 @@
 
 import pytest
 
-from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import EpisodeStatus
+from practicum.contracts.tasks import States
 from practicum.testing import RecordedRequest, Reply, ScriptedModelServer, call, say
 from tests.journeys.house import House
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
-START: JsonObject = {
+START: States = {
     "erp": {
         "products": {"mug": {"name": "Mug", "price": 12.0, "stock": 7}},
         "orders": {

@@ -1,12 +1,9 @@
 """The commands that start, end and examine services: `up`, `down`, `status`, `demo`, `doctor`."""
 
 import json
-import signal
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -19,6 +16,7 @@ from practicum.cli.services.demo import run_demo
 from practicum.cli.services.doctor import Doctor, Finding, Health
 from practicum.cli.services.local import bring_up, take_down
 from practicum.cli.services.process import is_alive
+from practicum.cli.services.signals import interruptible
 from practicum.cli.services.stack import StackOptions
 from practicum.cli.services.state import RunningService, StateDirectory
 from practicum.contracts.base import JsonObject
@@ -42,6 +40,7 @@ ModelOption = Annotated[
 ]
 
 DEFAULT_STATE = Path(".practicum")
+DEFAULT_DEMO = DEFAULT_STATE / "demo"
 
 
 def app_commands(app: typer.Typer) -> None:
@@ -70,7 +69,7 @@ def up(
     Prints where everything listens. Nothing stays half up: if one service cannot start, the others are ended again.
     """
     state = StateDirectory(state_dir)
-    with _interruptible():
+    with interruptible():
         launch = bring_up(state, StackOptions(examples=examples, model=model, port=port), _progress)
     if as_json:
         _print_json(_told(state, launch.services) | {"started": list[JsonValue](launch.started)})
@@ -107,8 +106,10 @@ def demo(
     model: Annotated[
         str, typer.Option("--model", help="'local', or any name that litellm knows, such as openai/gpt-5-mini.")
     ] = "local",
-    keep: Annotated[bool, typer.Option(help="Leave the services that the demo started running.")] = False,
-    state_dir: StateOption = DEFAULT_STATE,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the services running; `down --state-dir` ends them.")
+    ] = False,
+    state_dir: Annotated[Path, typer.Option(help="Folder of the demo's own installation.")] = DEFAULT_DEMO,
     as_json: JsonOption = False,
 ) -> None:
     """Run real agents on the example systems and check what they did there; ends with 0 only if all of it is right."""
@@ -187,7 +188,7 @@ def _stay(state: StateDirectory) -> None:
     """Stay until told to go or until a service dies; then end everything."""
     died: list[str] = []
     try:
-        with _interruptible():
+        with interruptible():
             while not died:
                 time.sleep(_WATCH_SECONDS)
                 died = [service.name for service in state.services() if not is_alive(service.process)]
@@ -197,18 +198,3 @@ def _stay(state: StateDirectory) -> None:
     if died:
         _progress(f"{', '.join(died)} died; see the logs in {state.path / 'logs'}")
         raise typer.Exit(1)
-
-
-@contextmanager
-def _interruptible() -> Generator[None]:
-    """SIGTERM and SIGHUP end what is under way as orderly as Ctrl-C does."""
-    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt(signal.Signals(number).name)
