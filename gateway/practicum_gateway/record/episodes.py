@@ -1,6 +1,6 @@
 """Episodes: begun once, ended once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
 from sqlalchemy import delete, select, update
@@ -43,7 +43,7 @@ class EpisodeRecords:
         toolset = await self._toolsets.keep([as_json(tool) for tool in new.tools])
         try:
             async with self._store.write() as session:
-                known = await _same(session, new)
+                known = await _same(session, new.principal, new.request)
                 if known is None:
                     row = _row(new, toolset)
                     session.add(row)
@@ -52,13 +52,22 @@ class EpisodeRecords:
         except IntegrityError:
             # Another replica began it at the same moment.
             async with self._store.read() as session:
-                known = await _same(session, new)
+                known = await _same(session, new.principal, new.request)
             if known is None:
                 raise
         if known is not None:
             return known, False
         self._events.announce(new.id)
         return (await self.get(new.id)).episode, True
+
+    async def begun(self, principal: str, request: EpisodeRequest) -> Episode | None:
+        """The episode that a principal began with the request's idempotency key, if there is one.
+
+        Raises:
+            ConflictError: the key was used for another request.
+        """
+        async with self._store.read() as session:
+            return await _same(session, principal, request)
 
     async def get(self, episode: str) -> StoredEpisode:
         """One episode.
@@ -81,7 +90,7 @@ class EpisodeRecords:
         self,
         *,
         statuses: Sequence[EpisodeStatus] = (),
-        metadata: tuple[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
         principal: str | None = None,
         before: str | None = None,
         limit: int = 100,
@@ -90,7 +99,7 @@ class EpisodeRecords:
 
         Args:
             statuses: where they stand; empty means anywhere.
-            metadata: a label and its value.
+            metadata: labels, all of which they carry.
             principal: on whose behalf they run.
             before: id of the last episode already known; older ones follow.
             limit: the most episodes returned.
@@ -98,8 +107,8 @@ class EpisodeRecords:
         query = select(EpisodeRow).order_by(EpisodeRow.id.desc()).limit(limit)
         if statuses:
             query = query.where(EpisodeRow.status.in_(statuses))
-        if metadata is not None:
-            query = query.where(EpisodeRow.labels[metadata[0]].as_string() == metadata[1])
+        for name, value in (metadata or {}).items():
+            query = query.where(EpisodeRow.labels[name].as_string() == value)
         if principal is not None:
             query = query.where(EpisodeRow.principal == principal)
         if before is not None:
@@ -236,17 +245,16 @@ async def _locked(session: AsyncSession, episode: str) -> EpisodeRow:
     return row
 
 
-async def _same(session: AsyncSession, new: NewEpisode) -> Episode | None:
-    """The episode that this principal began with the same idempotency key, if there is one."""
-    key = new.request.idempotency_key
+async def _same(session: AsyncSession, principal: str, request: EpisodeRequest) -> Episode | None:
+    key = request.idempotency_key
     if key is None:
         return None
     row = await session.scalar(
-        select(EpisodeRow).where(EpisodeRow.principal == new.principal, EpisodeRow.idempotency_key == key)
+        select(EpisodeRow).where(EpisodeRow.principal == principal, EpisodeRow.idempotency_key == key)
     )
     if row is None:
         return None
-    if row.request_hash != _hash(new.request):
+    if row.request_hash != _hash(request):
         raise ConflictError(
             f"The idempotency key '{key}' was used for another request, by episode '{row.id}'.",
             mend="Use a new key for a new request.",

@@ -77,6 +77,24 @@ class Events:
             )
             return tuple(_event(row) for row in rows)
 
+    async def waited(self, episode: str) -> float:
+        """Seconds for which an episode has waited for people, up to now."""
+        asked, since, total = 0, None, 0.0
+        async with self._store.read() as session:
+            rows = await session.execute(
+                select(EventRow.type, EventRow.at)
+                .where(EventRow.episode == episode, EventRow.type.in_(("approval.requested", "approval.decided")))
+                .order_by(EventRow.sequence)
+            )
+            moments = [(kind == "approval.requested", at) for kind, at in rows.tuples()]
+        for begins, at in moments:
+            asked = asked + 1 if begins else max(asked - 1, 0)
+            if since is None and asked:
+                since = at
+            elif since is not None and not asked:
+                total, since = total + (at - since).total_seconds(), None
+        return total if since is None else total + (utc_now() - since).total_seconds()
+
     async def follow(
         self, episode: str, *, after: int, closing: asyncio.Event, heartbeat_seconds: float
     ) -> AsyncGenerator[EpisodeEvent | None]:

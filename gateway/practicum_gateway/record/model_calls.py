@@ -35,11 +35,13 @@ class Continued:
 
     Attributes:
         call: its id.
+        version: model and adapter version that answered it.
         covered: how many messages its conversation has, response included.
         sampled: its tokens, where the server gave them.
     """
 
     call: str
+    version: str
     covered: int
     sampled: Sampled | None
 
@@ -81,20 +83,23 @@ class ModelCallRecords:
         self._events.announce(episode)
         return standing
 
-    async def add_chat(self, episode: str, call: ModelCall, before: Continued | None) -> None:
+    async def add_chat(self, episode: str, call: ModelCall, before: Continued | None) -> Attempt:
         """Write a call of a foreign agent down, answered or failed.
 
         Args:
             episode: the episode.
             call: the call.
             before: the call it continues.
+
+        Returns:
+            The standing given to it: an answer that came after the episode's end is `superseded`.
         """
         row = _row(episode, call, before, await self._toolsets.keep(call.tools))
         covered = 0 if before is None else before.covered
         row.context = [as_json(message) for message in call.messages[covered:]]
         if call.response is not None:
             *_, row.fingerprint = fingerprints((*call.messages, call.response))
-        await self._add(row, "turn.finished" if call.response is not None else "turn.failed", _event_data(call))
+        return await self._add(row, "turn.finished" if call.response is not None else "turn.failed", _event_data(call))
 
     async def add_failure(self, episode: str, call: ModelCall, before: Continued | None) -> None:
         """Write a failed attempt of an own turn down."""
@@ -191,14 +196,22 @@ class ModelCallRecords:
             await append_event(session, row.episode, "turn.finished", row.step, _event_data(call))
         return Attempt.ACCEPTED
 
-    async def _add(self, row: ModelCallRow, kind: EventType, data: dict[str, JsonValue]) -> None:
+    async def _add(self, row: ModelCallRow, kind: EventType, data: dict[str, JsonValue]) -> Attempt:
         async with self._store.write() as session:
-            session.add(row)
-            await append_event(session, row.episode, kind, row.step, data)
+            owner = await session.get(EpisodeRow, row.episode, with_for_update=True)
+            if owner is None or EpisodeStatus(owner.status).ended:
+                # Nothing follows the event of an episode's end, and nothing that came after it was accepted.
+                if row.standing == Attempt.ACCEPTED:
+                    row.standing = Attempt.SUPERSEDED
+                session.add(row)
+            else:
+                session.add(row)
+                await append_event(session, row.episode, kind, row.step, data)
         self._events.announce(row.episode)
+        return Attempt(row.standing)
 
     async def _continued(self, row: ModelCallRow) -> Continued:
-        return Continued(call=row.id, covered=row.length + 1, sampled=await self._sampled(row))
+        return Continued(call=row.id, version=row.version, covered=row.length + 1, sampled=await self._sampled(row))
 
     async def _sampled(self, row: ModelCallRow) -> Sampled | None:
         """The tokens of a call, put together from those of the calls it continues."""

@@ -1,6 +1,7 @@
 """What the record gives out: frozen values, and how a row becomes one."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from pydantic import TypeAdapter
@@ -75,10 +76,12 @@ class Line:
         call: for a tool message, the index of its call within the step.
         status: for a tool message, how its call ended.
         observation: for a call that the gateway itself answered, what it said.
+        created: when it was written.
     """
 
     position: int
     message: Message
+    created: datetime
     step: int | None = None
     call: int | None = None
     status: CallStatus | None = None
@@ -144,6 +147,7 @@ def line_of(row: MessageRow) -> Line:
     return Line(
         position=row.position,
         message=Message.model_validate(row.message),
+        created=row.created,
         step=row.step,
         call=row.call,
         status=None if row.status is None else CallStatus(row.status),

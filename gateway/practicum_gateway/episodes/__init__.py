@@ -1,0 +1,1 @@
+"""Episodes: begun, driven turn by turn and call by call, ended; and the trajectories they leave."""

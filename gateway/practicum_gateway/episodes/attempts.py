@@ -1,0 +1,56 @@
+"""A model call as the record knows it, from its beginning to its answer or its failure. Pure."""
+
+from dataclasses import replace
+
+from practicum.contracts.base import utc_now
+from practicum.contracts.models import Attempt, ModelCall
+from practicum_gateway.models.chat_format import definition
+from practicum_gateway.models.provider import Completed, Prompt
+from practicum_gateway.models.registry import version_of
+from practicum_gateway.record.model_calls import Continued
+from practicum_gateway.store.engine import new_id
+
+
+def continuing(prompt: Prompt, before: Continued | None) -> Prompt:
+    """The prompt with the tokens of the call it continues, where the same model version sampled them."""
+    if before is None or before.sampled is None or before.version != version_of(prompt.spec):
+        return prompt
+    return replace(prompt, previous=before.sampled, covered=before.covered)
+
+
+def begun(prompt: Prompt, before: Continued | None, *, step: int, attempt: int) -> ModelCall:
+    """A model call as it stands before its answer."""
+    definitions = prompt.definitions
+    return ModelCall(
+        id=new_id("mc"),
+        step=step,
+        attempt=attempt,
+        model=prompt.spec.alias,
+        version=version_of(prompt.spec),
+        messages=prompt.messages,
+        tools=tuple(definition(tool) for tool in prompt.tools) if definitions is None else definitions,
+        sampling=prompt.sampling,
+        parent=None if before is None else before.call,
+        started=utc_now(),
+        seconds=0.0,
+    )
+
+
+def answered(call: ModelCall, completed: Completed, seconds: float) -> ModelCall:
+    """The call with its answer, as the provider gave it."""
+    return call.model_copy(
+        update={
+            "response": completed.message,
+            "finish_reason": completed.finish_reason,
+            "usage": completed.usage,
+            "sampled": completed.sampled,
+            "template_hash": completed.template_hash,
+            "constrained": completed.constrained,
+            "seconds": seconds,
+        }
+    )
+
+
+def failed(call: ModelCall, error: str, seconds: float) -> ModelCall:
+    """The call with what went wrong."""
+    return call.model_copy(update={"standing": Attempt.FAILED, "error": error, "seconds": seconds})

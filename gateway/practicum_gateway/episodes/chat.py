@@ -1,0 +1,219 @@
+"""Chat calls: of a developer, answered and forgotten; of an agent with an episode key, recorded into its episode."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.episodes import Driver, Episode, EpisodeMode
+from practicum.contracts.messages import Message
+from practicum.contracts.models import Attempt, ModelCall, Sampling
+from practicum.contracts.tools import Tool
+from practicum.errors import EpisodeError, ForbiddenError, NotFoundError, PracticumError
+from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
+from practicum_gateway.models.provider import Completed, Prompt
+from practicum_gateway.models.router import Models, merged
+from practicum_gateway.record.model_calls import Continued
+from practicum_gateway.record.record import Record
+from practicum_gateway.record.values import StoredEpisode
+
+_LEFT = "The caller left before the answer was whole."
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a chat call asks.
+
+    Attributes:
+        model: alias of the model.
+        messages: the conversation.
+        tools: the tools on offer.
+        definitions: the same tools as the caller defined them.
+        sampling: overrides of the model's defaults.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    definitions: tuple[JsonObject, ...] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where in its episode a tool call made with an episode key belongs.
+
+    Attributes:
+        episode: the episode.
+        tool: the tool, among those the episode is offered.
+        step: running number of the latest chat call.
+        call: running number of the tool call since then.
+        mode: live or training.
+    """
+
+    episode: str
+    tool: Tool
+    step: int
+    call: int
+    mode: EpisodeMode
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of a call for which the agent gave none."""
+        return f"{self.episode}/{self.step}/{self.call}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A chat call about to be asked.
+
+    Attributes:
+        prompt: what the model is asked.
+        call: the call as it stands before its answer.
+        episode: the episode it is recorded into, if it is.
+        before: the call it continues.
+    """
+
+    prompt: Prompt
+    call: ModelCall
+    episode: str | None = None
+    before: Continued | None = None
+
+
+class Chat:
+    """Answers chat calls and places the tool calls that follow from them."""
+
+    def __init__(self, record: Record, models: Models) -> None:
+        """Record into a record what models answer."""
+        self._record = record
+        self._models = models
+        self._writing: set[asyncio.Task[None]] = set()
+
+    async def complete(self, ask: Ask, stored: StoredEpisode | None) -> tuple[str, Completed]:
+        """The model's turn and the id of the call.
+
+        Args:
+            ask: what is asked.
+            stored: the episode of the key it came with, if it is an episode key.
+
+        Raises:
+            ModelProviderError: the model failed; in an episode, the record says so.
+            RequestError: the model's provider refuses the conversation, or there is no such model.
+            EpisodeError: the episode has ended, is not driven by chat calls, or has used its limits up.
+            ForbiddenError: the episode runs with another model.
+        """
+        opened = await self._open(ask, stored)
+        clock = time.perf_counter()
+        try:
+            completed = await self._models.complete(opened.prompt, episode=opened.episode)
+        except PracticumError as error:
+            await self._write(opened, failed(opened.call, error.detail, time.perf_counter() - clock))
+            raise
+        await self._write(opened, answered(opened.call, completed, time.perf_counter() - clock))
+        return opened.call.id, completed
+
+    async def stream(self, ask: Ask, stored: StoredEpisode | None) -> tuple[str, AsyncGenerator[str | Completed]]:
+        """The id of the call, and the model's turn in pieces of text and last the whole of it.
+
+        The pieces raise what `complete` raises of a model; whoever stops reading them has failed the call.
+
+        Raises:
+            PracticumError: as for `complete`, before the model is asked.
+        """
+        opened = await self._open(ask, stored)
+        return opened.call.id, self._pieces(opened)
+
+    async def _pieces(self, opened: _Opened) -> AsyncGenerator[str | Completed]:
+        clock = time.perf_counter()
+        outcome = failed(opened.call, _LEFT, 0.0)
+        try:
+            async for piece in self._models.stream(opened.prompt, episode=opened.episode):
+                if isinstance(piece, Completed):
+                    # Written before it is given out: whoever has seen the end may count on the record.
+                    outcome = answered(opened.call, piece, time.perf_counter() - clock)
+                    await self._write(opened, outcome)
+                yield piece
+        except PracticumError as error:
+            outcome = failed(opened.call, error.detail, time.perf_counter() - clock)
+            raise
+        finally:
+            if outcome.response is None:
+                # In a task of its own: a caller who left takes this generator's task with it.
+                task = asyncio.create_task(self._write(opened, outcome))
+                self._writing.add(task)
+                task.add_done_callback(self._writing.discard)
+                await asyncio.shield(task)
+
+    async def place(self, stored: StoredEpisode, tool: str) -> Placement:
+        """Draw the place of a tool call made with an episode key.
+
+        Raises:
+            NotFoundError: the episode is not offered this tool.
+            EpisodeError: the episode has ended, or is not driven by its agent.
+        """
+        offered = stored.tool(tool)
+        if offered is None:
+            names = ", ".join(tool.name for tool in stored.tools) or "none"
+            raise NotFoundError(f"The episode has no tool '{tool}'.", mend=f"Its tools: {names}.")
+        _check_driven_by_agent(stored.episode)
+        step, call = await self._record.episodes.next_call(stored.episode.id)
+        return Placement(episode=stored.episode.id, tool=offered, step=step, call=call, mode=stored.episode.mode)
+
+    async def close(self) -> None:
+        """Let what is being written be written."""
+        if self._writing:
+            await asyncio.wait(self._writing)
+
+    async def _open(self, ask: Ask, stored: StoredEpisode | None) -> _Opened:
+        sampling = ask.sampling if stored is None else merged(stored.sampling, ask.sampling)
+        prompt = await self._models.prompt(
+            ask.model, ask.messages, tools=ask.tools, sampling=sampling, definitions=ask.definitions
+        )
+        if stored is None:
+            return _Opened(prompt, begun(prompt, None, step=0, attempt=1))
+        episode = stored.episode.id
+        await self._check(stored, ask)
+        before = await self._record.model_calls.before_chat(episode, ask.messages)
+        step = await self._record.episodes.next_chat(episode)
+        prompt = continuing(prompt, before)
+        await self._record.event(episode, "turn.started", step, {"attempt": 1})
+        return _Opened(prompt, begun(prompt, before, step=step, attempt=1), episode, before)
+
+    async def _write(self, opened: _Opened, call: ModelCall) -> None:
+        if opened.episode is None:
+            return
+        standing = await self._record.model_calls.add_chat(opened.episode, call, opened.before)
+        if standing is Attempt.SUPERSEDED:
+            raise EpisodeError("The episode ended while its model was being asked.")
+
+    async def _check(self, stored: StoredEpisode, ask: Ask) -> None:
+        """Go on only if the episode's agent may make another chat call."""
+        episode, limits = stored.episode, stored.episode.limits
+        _check_driven_by_agent(episode)
+        if ask.model != episode.model:
+            raise ForbiddenError(
+                f"The episode runs with the model '{episode.model}'.", mend=f"Ask for model='{episode.model}'."
+            )
+        if not stored.chats and (await self._record.transcripts.load(episode.id)).turns:
+            raise EpisodeError("The episode is driven turn by turn; it takes no chat calls.")
+        if stored.chats >= limits.steps:
+            raise EpisodeError(f"All {limits.steps} steps of the episode are used up.")
+        if limits.tokens is not None:
+            used = await self._record.model_calls.usage(episode.id)
+            if used.prompt_tokens + used.completion_tokens >= limits.tokens:
+                raise EpisodeError(f"All {limits.tokens} tokens of the episode are used up.")
+        if limits.seconds is not None:
+            waited = await self._record.events.waited(episode.id)
+            if (utc_now() - episode.created).total_seconds() - waited >= limits.seconds:
+                raise EpisodeError(f"All {limits.seconds:g} seconds of the episode are used up.")
+
+
+def _check_driven_by_agent(episode: Episode) -> None:
+    if episode.status.ended:
+        raise EpisodeError(f"The episode has ended ({episode.status}).")
+    if episode.driver is Driver.TEMPORAL:
+        raise EpisodeError(
+            "The episode is driven by a workflow; an agent cannot act in it.",
+            mend="Begin an episode with driver=client for an agent of your own.",
+        )

@@ -1,0 +1,110 @@
+"""Trajectories: the record of an episode put together, with what it can be trained with."""
+
+from collections.abc import Mapping, Sequence
+
+from practicum.contracts.base import JsonObject
+from practicum.contracts.messages import Message
+from practicum.contracts.models import Attempt, ModelCall
+from practicum.contracts.trajectory import Invocation, Trajectory
+from practicum.trajectories.eligibility import uses
+from practicum_gateway.invocation.ledger import Ledger
+from practicum_gateway.models.chat_format import definition
+from practicum_gateway.record.record import Record
+from practicum_gateway.record.values import StoredEpisode, Transcript
+
+
+class Trajectories:
+    """Puts trajectories together."""
+
+    def __init__(self, record: Record, ledger: Ledger) -> None:
+        """Read from a record and from the ledger of tool calls."""
+        self._record = record
+        self._ledger = ledger
+
+    async def of(self, episode: str) -> Trajectory:
+        """The trajectory of an episode as far as it went.
+
+        Raises:
+            NotFoundError: there is no such episode.
+        """
+        stored = await self._record.episodes.get(episode)
+        transcript = await self._record.transcripts.load(episode)
+        calls = await self._record.model_calls.of_episode(episode, transcript.messages)
+        messages, tools = accepted_conversation(stored, transcript, calls)
+        shown = stored.episode
+        trajectory = Trajectory(
+            episode=shown.id,
+            task=shown.task,
+            model=shown.model,
+            mode=shown.mode,
+            messages=messages,
+            tools=tools,
+            model_calls=calls,
+            invocations=_in_order(await self._ledger.of_episode(episode), _answered_here(episode, transcript)),
+            result=shown.result,
+            rewards=await self._record.episodes.rewards(episode),
+            metadata=shown.metadata,
+            created=shown.created,
+            ended=shown.ended,
+        )
+        return trajectory.model_copy(update={"uses": uses(trajectory)})
+
+    async def list(
+        self,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        principal: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
+    ) -> tuple[Trajectory, ...]:
+        """Trajectories, newest first.
+
+        Args:
+            metadata: labels, all of which they carry.
+            principal: on whose behalf the episodes ran.
+            before: the last episode already known; older ones follow.
+            limit: the most trajectories returned.
+        """
+        episodes = await self._record.episodes.list(metadata=metadata, principal=principal, before=before, limit=limit)
+        return tuple([await self.of(episode.id) for episode in episodes])
+
+
+def accepted_conversation(
+    stored: StoredEpisode, transcript: Transcript, calls: Sequence[ModelCall]
+) -> tuple[tuple[Message, ...], tuple[JsonObject, ...]]:
+    """The conversation that stands and the tools offered in it.
+
+    Of a foreign agent's conversations it is the longest, and of several such the latest.
+    """
+    own = tuple(definition(tool) for tool in stored.tools)
+    if not stored.chats:
+        return transcript.messages, own
+    ends = [
+        ((*call.messages, call.response), call.tools)
+        for call in calls
+        if call.standing is Attempt.ACCEPTED and call.response is not None
+    ]
+    longest = max((len(messages) for messages, _ in ends), default=0)
+    return next((end for end in reversed(ends) if len(end[0]) == longest), (transcript.messages, own))
+
+
+def _answered_here(episode: str, transcript: Transcript) -> tuple[Invocation, ...]:
+    """The calls that the gateway itself answered: malformed ones, unknown tools, too many in a turn."""
+    return tuple(
+        Invocation(
+            key=f"{episode}/{line.step}/{line.call}",
+            step=line.step,
+            call=line.call,
+            tool=transcript.turns[line.step].message.tool_calls[line.call].name,
+            arguments=transcript.turns[line.step].message.tool_calls[line.call].arguments,
+            observation=line.observation,
+            started=line.created,
+            seconds=0.0,
+        )
+        for line in transcript.lines
+        if line.observation is not None and line.step is not None and line.call is not None
+    )
+
+
+def _in_order(*groups: Sequence[Invocation]) -> tuple[Invocation, ...]:
+    return tuple(sorted((call for group in groups for call in group), key=lambda call: (call.step, call.call)))

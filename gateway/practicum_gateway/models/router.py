@@ -1,0 +1,141 @@
+"""Models by alias: the prompt for whoever answers behind it, one span for every call."""
+
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
+
+from practicum.contracts.base import JsonObject
+from practicum.contracts.messages import Message
+from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
+from practicum.contracts.tools import Tool
+from practicum.errors import PracticumError
+from practicum_gateway.models.provider import Completed, ModelProvider, Prompt
+from practicum_gateway.models.registry import Registry, version_of
+
+
+class Models:
+    """Calls models by their alias."""
+
+    def __init__(self, registry: Registry, providers: Mapping[Provider, ModelProvider], tracer: Tracer) -> None:
+        """Look aliases up in a registry, ask the provider that each names, and make spans of the calls."""
+        self._registry = registry
+        self._providers = dict(providers)
+        self._tracer = tracer
+
+    async def prompt(
+        self,
+        alias: str,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        sampling: Sampling | None = None,
+        definitions: Sequence[JsonObject] | None = None,
+        previous: Sampled | None = None,
+        covered: int = 0,
+    ) -> Prompt:
+        """What the provider behind an alias will be asked.
+
+        Args:
+            alias: the model.
+            messages: the conversation so far.
+            tools: the tools on offer.
+            sampling: overrides of the model's own defaults.
+            definitions: the same tools as a foreign agent defined them.
+            previous: tokens of the call that this one continues.
+            covered: how many of `messages` these cover.
+
+        Raises:
+            NotFoundError: the alias is not registered.
+        """
+        model = await self._registry.get(alias)
+        return Prompt(
+            spec=model.spec,
+            messages=tuple(messages),
+            tools=tuple(tools),
+            sampling=merged(model.spec.sampling, sampling or Sampling()),
+            api_key=model.api_key,
+            previous=previous,
+            covered=covered,
+            definitions=None if definitions is None else tuple(definitions),
+        )
+
+    async def complete(self, prompt: Prompt, *, episode: str | None = None) -> Completed:
+        """The model's turn.
+
+        Args:
+            prompt: what the model is asked.
+            episode: the episode it belongs to, for the trace.
+
+        Raises:
+            ModelProviderError: the provider failed; another try may help.
+            RequestError: the provider refuses the request; another try will not help.
+        """
+        with _span(self._tracer, prompt, episode) as span:
+            completed = await self._providers[prompt.spec.provider].complete(prompt)
+            _note(span, completed)
+            return completed
+
+    async def stream(self, prompt: Prompt, *, episode: str | None = None) -> AsyncGenerator[str | Completed]:
+        """The model's turn in pieces of text, and last the whole of it.
+
+        Args:
+            prompt: what the model is asked.
+            episode: the episode it belongs to, for the trace.
+
+        Raises:
+            ModelProviderError: as for `complete`; also when the answer breaks off.
+            RequestError: as for `complete`.
+        """
+        with _span(self._tracer, prompt, episode) as span:
+            async for piece in self._providers[prompt.spec.provider].stream(prompt):
+                if isinstance(piece, Completed):
+                    _note(span, piece)
+                yield piece
+
+
+def merged(defaults: Sampling, overrides: Sampling) -> Sampling:
+    """The parameters in force: the overrides where they say something, else the defaults."""
+    return defaults.model_copy(update=overrides.model_dump(exclude_none=True))
+
+
+@contextmanager
+def _span(tracer: Tracer, prompt: Prompt, episode: str | None) -> Generator[Span]:
+    """A client span with the GenAI conventions; message content is not part of it."""
+    spec, sampling = prompt.spec, prompt.sampling
+    attributes: dict[str, str | int | float] = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": _provider_name(spec),
+        "gen_ai.request.model": spec.alias,
+        "gen_ai.response.model": version_of(spec),
+    }
+    if episode is not None:
+        attributes["gen_ai.conversation.id"] = episode
+    asked = {
+        "gen_ai.request.temperature": sampling.temperature,
+        "gen_ai.request.top_p": sampling.top_p,
+        "gen_ai.request.max_tokens": sampling.max_tokens,
+        "gen_ai.request.seed": sampling.seed,
+    }
+    attributes |= {name: value for name, value in asked.items() if value is not None}
+    # Not made current: a stream's consumer runs in other contexts than the stream.
+    span = tracer.start_span(f"chat {spec.alias}", kind=SpanKind.CLIENT, attributes=attributes)
+    try:
+        yield span
+    except PracticumError as error:
+        span.set_attribute("error.type", error.code)
+        span.set_status(StatusCode.ERROR, error.title)
+        raise
+    finally:
+        span.end()
+
+
+def _provider_name(spec: ModelSpec) -> str:
+    named, slash, _ = spec.target.partition("/")
+    return named if spec.provider is Provider.LITELLM and slash else spec.provider
+
+
+def _note(span: Span, completed: Completed) -> None:
+    span.set_attribute("gen_ai.usage.input_tokens", completed.usage.prompt_tokens)
+    span.set_attribute("gen_ai.usage.output_tokens", completed.usage.completion_tokens)
+    span.set_attribute("gen_ai.response.finish_reasons", [completed.finish_reason])
