@@ -29,6 +29,8 @@ class _Draft:
 
     arguments: list[Argument]
     needs: set[str]
+    behind: set[str]
+    """What the body as a whole needs, which the model need not see where its members stand on their own."""
     notes: list[str]
 
     def take(self, converted: Converted) -> Schema:
@@ -65,7 +67,7 @@ class Compiler:
             raise DocumentError("Its schemas nest too deep.", mend="Flatten them.") from None
 
     def _compile(self, operation: Operation, naming: Naming) -> ToolPlan:
-        draft = _Draft([], set(), list(operation.losses))
+        draft = _Draft([], set(), set(), list(operation.losses))
         idempotency = next((p for p in operation.parameters if _carries_key(p)), None)
         for parameter in sorted(operation.parameters, key=lambda p: _ORDER[p.location]):
             if parameter is not idempotency and (parameter.location, parameter.name.lower()) not in self._hidden:
@@ -73,13 +75,14 @@ class Compiler:
         body = self._body(operation, draft)
         keys = distinct_keys((safe_key(argument.name), argument.place) for argument in draft.arguments)
         arguments = {key: replace(a, key=key) for key, a in zip(keys, draft.arguments, strict=True)}
-        definitions, lost = self._schemas.definitions(draft.needs)
+        shown, _ = self._schemas.definitions(draft.needs)
+        definitions, lost = self._schemas.definitions(draft.needs | draft.behind)
         tool = Tool.model_construct(  # validating would copy every schema; they are JSON by construction
             name=naming.tool,
             connector=self._connector,
             operation=naming.operation,
             description=_describe(operation),
-            input_schema=_input_schema(arguments, definitions),
+            input_schema=_input_schema(arguments, shown),
             effect=classify(operation),
             method=operation.method,
             path=operation.path,
@@ -109,15 +112,17 @@ class Compiler:
             draft.notes.append(f"Its optional body ({offered}) is left out: only JSON bodies can be sent yet.")
             return None
         raw = body.content[media_type].get("schema", {})
-        schema = draft.take(self._schemas.convert(raw))
+        whole = self._schemas.convert(raw)
         members = list(self._members(raw, draft, required=body.required))
         flat = bool(members)
         if flat:
             draft.arguments.extend(members)
         else:
-            draft.arguments.append(Argument("", "body", "body", _described(schema, body.description), body.required))
+            schema = _described(draft.take(whole), body.description)
+            draft.arguments.append(Argument("", "body", "body", schema, body.required))
         concrete = "application/json" if "*" in media_type else media_type
-        return BodyPlan(concrete, schema, body.required, flat)
+        draft.behind |= whole.needs
+        return BodyPlan(concrete, whole.schema, body.required, flat)
 
     def _members(self, raw: object, draft: _Draft, *, required: bool) -> Iterator[Argument]:
         """The body's properties as arguments; none where they would lose something or meet another argument."""

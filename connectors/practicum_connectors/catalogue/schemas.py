@@ -261,7 +261,10 @@ class SchemaConverter:
             if len(known) < len(set(map(str, named))):
                 book.note(f"The type {given!r} is not known; what is not is left out.")
             if known:
+                rest = dict(out)
+                out.clear()
                 out["type"] = known[0] if len(known) == 1 else cast("JsonValue", known)
+                out.update(rest)  # the type first, for those who read schemas
         if out.get("type") == "array" and "items" not in out and "prefixItems" not in out:
             out["items"] = {}
         if out.get("type") == "string" and "enum" in out:

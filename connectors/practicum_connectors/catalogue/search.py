@@ -13,7 +13,9 @@ _WEIGHTS = {"operation": 4.0, "path": 2.0, "description": 1.0, "arguments": 0.6}
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.6
 _MOST_DESCRIPTION_CHARACTERS = 400
-_STOP = frozenset(["a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "its", "of", "on", "or", "that", "the", "this", "to", "with", "your", "you"])
+_STOP = frozenset(
+    """a an and are as at be by for from in is it its of on or that the this to with your you""".split()  # noqa: SIM905
+)
 _WORDS = re.compile(r"[A-Za-z0-9]+")
 _SHORTEST_STEMMED = 4
 

@@ -155,6 +155,8 @@ def _read(document: Document, path: str, method: str, item: Node) -> Operation |
 def _operation(document: Document, path: str, method: str, item: Node, node: Node) -> Operation:
     if "#" in path:
         raise DocumentError("The path holds a fragment (`#`), which no request can carry.")
+    if {".", ".."} & set(path.partition("?")[0].split("/")):
+        raise DocumentError("The path climbs (`..`).")
     losses: list[str] = []
     servers = as_list(node.get("servers")) or as_list(item.get("servers"))
     security = node.get("security", document.root.get("security"))

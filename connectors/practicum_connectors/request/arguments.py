@@ -6,20 +6,17 @@ from typing import Any, cast
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
-from openapi_schema_validator import OAS30ReadValidator
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
 from practicum.errors import CallError
+from practicum_connectors.request.formats import EXAMPLES, FORMATS
 
 _MOST_PROBLEMS = 8
 _MOST_VALUE_CHARACTERS = 80
 _MOST_NAMES = 20
 _UNIONS = frozenset({"anyOf", "oneOf"})
-
-FORMATS = OAS30ReadValidator.FORMAT_CHECKER
-"""The formats that are checked: those of OpenAPI, as openapi-core checks them."""
 
 
 class ArgumentCheck:
@@ -40,7 +37,8 @@ class ArgumentCheck:
         Raises:
             CallError: they do not fit.
         """
-        errors = sorted(self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.absolute_path)))
+        found = cast("Iterable[ValidationError]", self._validator.iter_errors(arguments))  # pyright: ignore[reportUnknownMemberType]
+        errors = sorted(found, key=lambda error: [str(step) for step in error.absolute_path])
         if errors:
             raise CallError(
                 f"The arguments do not fit the tool {self._tool.name}.",
@@ -62,7 +60,7 @@ def explain(errors: Iterable[ValidationError]) -> list[FieldProblem]:
 
 def _causes(error: ValidationError) -> list[ValidationError]:
     """The branch of a union that was nearest to fitting, or the error itself."""
-    context = cast("list[ValidationError]", error.context or [])
+    context = error.context or []
     if error.validator not in _UNIONS or not context:
         return [error]
     branches: dict[Any, list[ValidationError]] = {}
@@ -84,26 +82,28 @@ def _where(error: ValidationError) -> str:
 
 def _what(error: ValidationError) -> str:
     expected: Any = error.validator_value
-    given: Any = error.instance
+    given = _shown(error.instance)
     match error.validator:
         case "required":
-            missing = [name for name in cast("list[str]", expected) if name not in given]
-            return f"is missing {', '.join(repr(name) for name in missing)}"
+            missing = [name for name in cast("list[str]", expected) if name not in cast("JsonObject", error.instance)]
+            text = f"is missing {', '.join(repr(name) for name in missing)}"
         case "additionalProperties" | "unevaluatedProperties":
-            return _unknown_names(error)
+            text = _unknown_names(error)
         case "type":
-            kinds = " or ".join(cast("list[str]", expected) if isinstance(expected, list) else [str(expected)])
-            return f"must be {kinds}, not {_shown(given)}"
+            kinds = cast("list[str]", expected) if isinstance(expected, list) else [str(expected)]
+            text = f"must be {' or '.join(kinds)}, not {given}"
         case "enum":
-            return f"must be one of {_listed(cast('list[Any]', expected))}, not {_shown(given)}"
+            text = f"must be one of {_listed(cast('list[Any]', expected))}, not {given}"
         case "const":
-            return f"must be {_shown(expected)}, not {_shown(given)}"
+            text = f"must be {_shown(expected)}, not {given}"
         case "format":
-            return f"must be a valid {expected}, not {_shown(given)}"
+            example = EXAMPLES.get(str(expected))
+            text = f"must be a valid {expected}{f' such as {example}' if example else ''}, not {given}"
         case "anyOf" | "oneOf":
-            return f"fits none of the allowed forms: {_shown(given)}"
+            text = f"fits none of the allowed forms: {given}"
         case _:
-            return f"{_shown(given)} breaks {error.validator}: {_shown(expected)}"
+            text = f"{given} breaks {error.validator}: {_shown(expected)}"
+    return text
 
 
 def _unknown_names(error: ValidationError) -> str:

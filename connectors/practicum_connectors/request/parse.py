@@ -4,6 +4,7 @@ openapi-core brings readers too; these replace them because those lose exploded 
 and the difference between an encoded and a separating comma.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -80,7 +81,7 @@ def _delimited(delimiter: str, explode: bool, name: str, values: RawValues) -> A
     shape = values.shapes.get(name, "single")
     if shape == "object" and explode:
         others = values.shapes.keys() - {name}
-        own = {key: values.decode(raw) for key, raw in values.pairs if key not in others}
+        own = {key: values.decode(raw) for key, raw in values.pairs if not {key, key.partition("[")[0]} & others}
         if not own:
             raise KeyError(name)
         return own
@@ -140,7 +141,7 @@ def _deep_object(_explode: bool, name: str, _: str, values: RawValues) -> Any:
 
 
 def _put(target: dict[str, Any], steps: list[str], text: str) -> None:
-    for step, following in zip(steps, steps[1:], strict=False):
+    for step, following in itertools.pairwise(steps):
         if not following:
             target.setdefault(step, []).append(text)
             return

@@ -11,7 +11,7 @@ _MOST_DECODINGS = 5
 
 
 def leaves_its_segment(segment: str) -> bool:
-    """Whether an encoded path segment could climb: `..`, also encoded once more, with `\\` or behind `;`."""
+    """Whether an encoded path segment could climb: `..`, also encoded more than once, after a backslash, before `;`."""
     return any(part.partition(";")[0].strip() in {".", ".."} for part in _parts(segment))
 
 

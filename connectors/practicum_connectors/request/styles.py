@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from practicum_connectors.document.operations import Parameter
 
 _KEPT_RESERVED = ":/?@!$'()*,;"
-"""Reserved characters that mean nothing in a query once it has begun; `#[]&=+` stay encoded even if reserved is allowed."""
+"""Reserved characters that mean nothing inside a query; `#[]&=+` stay encoded even where reserved is allowed."""
 _T = TypeVar("_T")
 _DELIMITERS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 
