@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from practicum.codecs.codec import Codec, Piece
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject
-from practicum.contracts.models import Sampled, Sampling, Usage
+from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
 from practicum.errors import ConfigurationError, ModelProviderError
 from practicum_gateway.models.provider import Completed, Prompt
 
@@ -81,6 +81,15 @@ class LlamaCppProvider:
             raise exchange.fail("its stream ended before the turn did")
         yield exchange.completed(ids, drawn)
 
+    async def tokenise(self, spec: ModelSpec, pieces: Sequence[Piece]) -> tuple[int, ...]:
+        """The token ids of rendered pieces, as prompts get them; for whoever makes training rows.
+
+        Raises:
+            practicum.errors.ModelProviderError: as for `complete`.
+            practicum.errors.ConfigurationError: as for `complete`.
+        """
+        return await self._exchange(Prompt(spec, (), (), Sampling())).tokenised(pieces)
+
     def _exchange(self, prompt: Prompt) -> "_Exchange":
         url = prompt.spec.base_url
         if not url:
@@ -145,10 +154,10 @@ class _Exchange:
         """Token ids of the prompt: those of the call it continues, and what was said since."""
         prompt, previous = self.prompt, self.prompt.previous
         if previous is None or not previous.completion_ids:
-            return await self._tokenised(self.codec.render(prompt.messages, prompt.tools))
-        (end,) = await self._tokenised((Piece(self.codec.stop, control=True),))
+            return await self.tokenised(self.codec.render(prompt.messages, prompt.tools))
+        (end,) = await self.tokenised((Piece(self.codec.stop, control=True),))
         closed = previous.completion_ids[-1] == end
-        added = await self._tokenised(self.codec.suffix(prompt.messages[prompt.covered :], closed=closed))
+        added = await self.tokenised(self.codec.suffix(prompt.messages[prompt.covered :], closed=closed))
         return (*previous.prompt_ids, *previous.completion_ids, *added)
 
     def request(self, ids: Sequence[int], *, stream: bool) -> JsonObject:
@@ -190,7 +199,8 @@ class _Exchange:
     def _grammar(self) -> str | None:
         return self.codec.grammar(self.prompt.tools) if self.prompt.spec.constrained else None
 
-    async def _tokenised(self, pieces: Sequence[Piece]) -> tuple[int, ...]:
+    async def tokenised(self, pieces: Sequence[Piece]) -> tuple[int, ...]:
+        """The ids of the pieces, each tokenised on its own, only control pieces as control tokens."""
         controls: dict[str, int] = {}
         for name in {piece.text for piece in pieces if piece.control}:
             ids = await self._tokens([name], special=True)

@@ -1,0 +1,1 @@
+"""Ways of making an agent better, each measured on the same tasks."""
