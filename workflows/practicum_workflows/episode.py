@@ -10,7 +10,7 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.workflow import ActivityConfig
 
 with workflow.unsafe.imports_passed_through():
-    from practicum.contracts.episodes import ApprovalDecision, Cause, EpisodeResult, EpisodeStart
+    from practicum.contracts.episodes import ApprovalDecision, Cause, EpisodeResult
     from practicum.episode import (
         Action,
         ApprovalAnswered,
@@ -33,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from practicum.episode.durable import DECIDE, NUDGE, STATE, WORKFLOW
     from practicum.episode.failures import Retries, cause_of
     from practicum_workflows.activities import EpisodeActivities
-    from practicum_workflows.payloads import CallInput, Carried, CloseInput, TurnInput
+    from practicum_workflows.payloads import CallInput, CloseInput, EpisodeRun, TurnInput
 
 _LONGEST = 86_400.0
 """Seconds for which a turn or a call is tried: an outage may last, a fault that nobody mends must come to light."""
@@ -46,21 +46,19 @@ class EpisodeWorkflow:
     """One durable episode. Its history holds references and numbers; the conversation is the gateway's."""
 
     @workflow.init
-    def __init__(self, start: EpisodeStart, carried: Carried | None = None) -> None:
+    def __init__(self, begin: EpisodeRun) -> None:
         """Take up the episode where the run before left it; handlers may be called before `run`."""
-        carried = carried or Carried()
-        self._episode = start.episode
-        self._pace = carried.pace
-        self._state = carried.state or EpisodeState.begin(start.limits)
+        self._episode = begin.episode
+        self._pace = begin.pace
+        self._state = begin.state or EpisodeState.begin(begin.limits)
 
     @workflow.run
-    async def run(self, start: EpisodeStart, carried: Carried | None = None) -> EpisodeResult:
+    async def run(self, begin: EpisodeRun) -> EpisodeResult:
         """Drive the episode to its end and close it, whatever ends it."""
-        del carried
         try:
             while not isinstance(action := next_action(self._state), Finish):
                 await self._do(action)
-                await self._roll(start)
+                await self._roll(begin)
             return await self._close(action.result)
         except (asyncio.CancelledError, ActivityError) as error:
             if not is_cancelled_exception(error):
@@ -157,12 +155,12 @@ class EpisodeWorkflow:
             **_options(f"close as {result.status.value}"),
         )
 
-    async def _roll(self, start: EpisodeStart) -> None:
+    async def _roll(self, begin: EpisodeRun) -> None:
         """Go on in a new run before the history is too long to be replayed; the whole state goes along."""
         info = workflow.info()
         if info.is_continue_as_new_suggested() or info.get_current_history_length() >= self._pace.roll_after:
             await workflow.wait_condition(workflow.all_handlers_finished)
-            workflow.continue_as_new(args=[start, Carried(state=self._state, pace=self._pace)])
+            workflow.continue_as_new(begin.model_copy(update={"state": self._state}))
 
 
 def _options(summary: str, longest: float | None = None) -> ActivityConfig:

@@ -4,7 +4,7 @@ from pydantic import Field
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from practicum.contracts.base import Value
-from practicum.contracts.episodes import EpisodeResult
+from practicum.contracts.episodes import EpisodeResult, EpisodeStart
 from practicum.episode import EpisodeState
 
 DATA_CONVERTER = pydantic_data_converter
@@ -27,11 +27,13 @@ class Pace(Value):
     recheck: float = Field(default=3600.0, gt=0)
 
 
-class Carried(Value):
-    """What a run of the workflow leaves to the next one.
+class EpisodeRun(EpisodeStart):
+    """What a run of the workflow begins with: an `EpisodeStart` is one, and so is what a run leaves to the next.
+
+    Temporal types the arguments of a workflow only when all of them are given, hence one value and not two arguments.
 
     Attributes:
-        state: the episode as it stood; None begins it.
+        state: the episode as the run before left it; None begins it.
         pace: the pace it was started with.
     """
 

@@ -115,12 +115,13 @@ class ScriptedDoor:
         status = call.status
         approval = approval_of(*key) if call.asks else None
         digest = f"sha-{request.step}-{request.call}" if approval else None
-        if approval:
-            answer = self.answers.get(approval)
-            if answer is None:
-                return self._receipt(key, CallStatus.WAITING, approval, digest)
-            status = status if answer else CallStatus.DENIED
+        answer = self.answers.get(approval) if approval else True
+        # Decided before the work: an answer that comes meanwhile is one that overtakes the receipt.
         await self._work(episode, call.seconds)
+        if answer is None:
+            return self._receipt(key, CallStatus.WAITING, approval, digest)
+        if answer is False:
+            status = CallStatus.DENIED
         if status is not CallStatus.DENIED:
             self.effects[key] += 1
         self._settled[key] = self._receipt(key, status, approval, digest)
