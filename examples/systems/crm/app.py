@@ -170,7 +170,7 @@ def _next(found: list[Row], limit: int) -> str | None:
 
 def _after(cursor: str | None) -> str:
     try:
-        return base64.urlsafe_b64decode((cursor or "").encode()).decode()
+        return base64.b64decode((cursor or "").encode(), altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
         raise HTTPException(400, "not a cursor of this list") from error
 

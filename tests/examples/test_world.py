@@ -1,0 +1,61 @@
+import httpx
+import pytest
+
+from examples.systems.company import seed_states
+from examples.systems.world import World
+from practicum.errors import NotFoundError
+from practicum.tasks import states_of
+
+STATES = states_of(seed_states(1))
+
+
+async def test_a_world_is_empty_until_it_is_loaded_and_private(world: World) -> None:
+    async with World() as other:
+        await world.load(STATES)
+        assert await world.state() == STATES
+        assert not any(records for tables in (await other.state()).values() for records in tables.values())
+        assert world.credentials.erp_client_secret != other.credentials.erp_client_secret
+
+
+async def test_loading_a_state_replaces_the_one_before_and_the_counters(world: World) -> None:
+    await world.load(STATES)
+    customer = min(STATES["crm"]["customers"])
+    assert (await world.call("crm_add_note", {"customer_id": customer, "text": "hello"})).ok
+    assert await world.effects() == {"crm": 1, "erp": 0, "cicd": 0}
+    await world.load({"crm": STATES["crm"]})
+    assert await world.effects() == {"crm": 0, "erp": 0, "cicd": 0}
+    assert (await world.state())["erp"] == {"products": {}, "orders": {}, "refunds": {}, "messages": {}}
+
+
+async def test_a_tool_is_called_by_its_name_wherever_its_arguments_go(world: World) -> None:
+    await world.load(STATES)
+    listed = await world.call("erp_list_orders", {"status": "paid", "page_size": 1})
+    assert (listed.status, '"page":1' in listed.text) == (200, True)
+    service = min(STATES["cicd"]["services"])
+    assert (await world.call("cicd_rollback_service", {"service": service})).status == 202
+    refused = await world.call("erp_create_refund", {"order_id": 1, "amount": 5})
+    assert (refused.status, refused.ok) == (404, False)
+
+
+async def test_an_unknown_tool_is_named(world: World) -> None:
+    with pytest.raises(NotFoundError, match="no tool crm_delete_everything"):
+        await world.call("crm_delete_everything", {})
+
+
+async def test_work_under_way_is_done_at_the_next_request(world: World) -> None:
+    await world.load(STATES)
+    build = int(max(STATES["cicd"]["builds"]))
+    assert '"status":"running"' in (await world.call("cicd_deploy_build", {"build_id": build})).text
+    assert '"status":"succeeded"' in (await world.call("cicd_get_deployment", {"deployment_id": 1})).text
+
+
+async def test_a_token_that_expires_in_the_middle_is_renewed(world: World) -> None:
+    await world.load(STATES)
+    order = int(min(STATES["erp"]["orders"]))
+    for _ in range(200):  # a world's clock moves a second with each request; a token lives 120
+        assert (await world.call("erp_get_order", {"order_id": order})).ok
+
+
+async def test_a_state_that_no_system_takes_is_an_error(world: World) -> None:
+    with pytest.raises(httpx.HTTPStatusError, match="422"):
+        await world.load({"crm": {"orders": {}}})
