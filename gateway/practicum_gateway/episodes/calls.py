@@ -57,9 +57,7 @@ class Calls:
         self, stored: StoredEpisode, request: InvokeRequest, turn: Line, observation: Observation
     ) -> CallReceipt:
         episode = stored.episode.id
-        status = await self._record.transcripts.settle(
-            episode, turn, request.call, observation, text=told(observation), answered_here=True
-        )
+        status = await self._record.transcripts.settle(episode, turn, request.call, observation, told(observation))
         await self._record.event(
             episode,
             "call.finished",
@@ -86,9 +84,7 @@ class Calls:
         self, stored: StoredEpisode, request: InvokeRequest, turn: Line, observation: Observation
     ) -> CallReceipt:
         episode = stored.episode
-        status = await self._record.transcripts.settle(
-            episode.id, turn, request.call, observation, text=told(observation), answered_here=False
-        )
+        status = await self._record.transcripts.settle(episode.id, turn, request.call, observation, told(observation))
         if episode.status is EpisodeStatus.WAITING:
             await self.run_again(episode.id)
         return CallReceipt(step=request.step, call=request.call, status=status)

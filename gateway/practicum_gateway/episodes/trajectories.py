@@ -40,7 +40,7 @@ class Trajectories:
             messages=messages,
             tools=tools,
             model_calls=calls,
-            invocations=_in_order(await self._ledger.of_episode(episode), _answered_here(episode, transcript)),
+            invocations=_every_call(await self._ledger.of_episode(episode), _never_sent(episode, transcript)),
             result=shown.result,
             rewards=await self._record.episodes.rewards(episode),
             metadata=shown.metadata,
@@ -88,8 +88,8 @@ def accepted_conversation(
     return next((end for end in reversed(ends) if len(end[0]) == longest), (transcript.messages, own))
 
 
-def _answered_here(episode: str, transcript: Transcript) -> tuple[Invocation, ...]:
-    """The calls that the gateway itself answered: malformed ones, unknown tools, too many in a turn."""
+def _never_sent(episode: str, transcript: Transcript) -> tuple[Invocation, ...]:
+    """The calls that the gateway itself answered: malformed, unknown, too many in a turn, denied."""
     return tuple(
         Invocation(
             key=f"{episode}/{line.step}/{line.call}",
@@ -106,5 +106,8 @@ def _answered_here(episode: str, transcript: Transcript) -> tuple[Invocation, ..
     )
 
 
-def _in_order(*groups: Sequence[Invocation]) -> tuple[Invocation, ...]:
-    return tuple(sorted((call for group in groups for call in group), key=lambda call: (call.step, call.call)))
+def _every_call(sent: Sequence[Invocation], answered: Sequence[Invocation]) -> tuple[Invocation, ...]:
+    """All of them in the model's order; where the ledger knows a call, it knows it better."""
+    known = {(call.step, call.call) for call in sent}
+    rest = (call for call in answered if (call.step, call.call) not in known)
+    return tuple(sorted((*sent, *rest), key=lambda call: (call.step, call.call)))

@@ -36,9 +36,7 @@ class TranscriptRecords:
             )
             return tuple(line_of(row) for row in rows)
 
-    async def settle(
-        self, episode: str, turn: Line, call: int, observation: Observation, *, text: str, answered_here: bool
-    ) -> CallStatus:
+    async def settle(self, episode: str, turn: Line, call: int, observation: Observation, text: str) -> CallStatus:
         """Write down how a call of a turn ended, at the place kept for it; the first outcome stands.
 
         Args:
@@ -47,7 +45,6 @@ class TranscriptRecords:
             call: index of the call within the turn.
             observation: how it ended.
             text: what the model is told.
-            answered_here: whether the gateway itself answered, so that the ledger does not hold the observation.
 
         Returns:
             The status that stands.
@@ -61,7 +58,7 @@ class TranscriptRecords:
             step=turn.step,
             call=call,
             status=observation.status,
-            observation=as_json(observation) if answered_here else None,
+            observation=as_json(observation) if _never_sent(observation) else None,
             created=utc_now(),
         )
         try:
@@ -74,3 +71,8 @@ class TranscriptRecords:
             async with self._store.read() as session:
                 known = await session.get(MessageRow, (episode, position))
         return observation.status if known is None else CallStatus(known.status or observation.status)
+
+
+def _never_sent(observation: Observation) -> bool:
+    """Whether the gateway itself answered, so that the ledger may know nothing of the call."""
+    return observation.http_status is None and observation.status in (CallStatus.ERROR, CallStatus.DENIED)

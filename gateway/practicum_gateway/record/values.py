@@ -75,7 +75,7 @@ class Line:
         step: the step it belongs to; None for the opening.
         call: for a tool message, the index of its call within the step.
         status: for a tool message, how its call ended.
-        observation: for a call that the gateway itself answered, what it said.
+        observation: what the gateway said to a call that was never sent; the ledger holds the others.
         created: when it was written.
     """
 

@@ -87,7 +87,7 @@ class MessageRow(Base):
     status: Mapped[str | None] = mapped_column(String(20))
     """How the call ended, for a tool message."""
     observation: Mapped[dict[str, JsonValue] | None]
-    """What the gateway itself answered to a call that never became an invocation."""
+    """What the gateway itself answered to a call that was never sent."""
     created: Mapped[datetime]
 
 

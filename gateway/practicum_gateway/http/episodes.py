@@ -1,0 +1,116 @@
+"""Episodes: begun, followed, driven, ended."""
+
+from collections.abc import AsyncGenerator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import StreamingResponse
+
+from practicum.contracts.access import IssuedKey
+from practicum.contracts.episodes import (
+    CallReceipt,
+    Episode,
+    EpisodeEvent,
+    EpisodeRequest,
+    EpisodeResult,
+    EpisodeStatus,
+    InvokeRequest,
+    RewardRequest,
+    TurnReceipt,
+    TurnRequest,
+)
+from practicum_gateway.http.dependencies import Caller, Limit, Services
+from practicum_gateway.http.labels import Labels
+
+router = APIRouter(prefix="/v1/episodes", tags=["episodes"])
+
+_HEARTBEAT_SECONDS = 15.0
+_EVENT_STREAM = "text/event-stream"
+
+
+@router.post("", status_code=201)
+async def start_episode(request: EpisodeRequest, response: Response, house: Services, caller: Caller) -> Episode:
+    """Begin an episode; a repeated idempotency key returns the first one, with status 200."""
+    episode, is_new = await house.episodes.start(caller, request)
+    if not is_new:
+        response.status_code = 200
+    return episode
+
+
+@router.get("")
+async def list_episodes(
+    house: Services,
+    caller: Caller,
+    labels: Labels,
+    status: Annotated[list[EpisodeStatus] | None, Query()] = None,
+    limit: Limit = 100,
+) -> tuple[Episode, ...]:
+    """Episodes, newest first."""
+    return await house.episodes.list(caller, statuses=status or (), metadata=labels, limit=limit)
+
+
+@router.get("/{episode}")
+async def get_episode(episode: str, house: Services, caller: Caller) -> Episode:
+    """One episode."""
+    return await house.episodes.get(caller, episode)
+
+
+@router.post("/{episode}/cancel")
+async def cancel_episode(episode: str, house: Services, caller: Caller) -> Episode:
+    """End an episode before it is done; calls already made are not undone."""
+    return await house.episodes.cancel(caller, episode)
+
+
+@router.get("/{episode}/events", response_class=StreamingResponse)
+async def follow_episode(
+    episode: str,
+    house: Services,
+    caller: Caller,
+    after: Annotated[int, Query(ge=0)] = 0,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> StreamingResponse:
+    """The episode's events as server-sent events, all of them or those after the last one known, until it has ended."""
+    await house.episodes.get(caller, episode)
+    known = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else after
+    events = house.record.events.follow(
+        episode, after=known, closing=house.closing, heartbeat_seconds=_HEARTBEAT_SECONDS
+    )
+    return StreamingResponse(_written(events), media_type=_EVENT_STREAM, headers={"Cache-Control": "no-store"})
+
+
+@router.post("/{episode}/keys", status_code=201)
+async def issue_episode_key(episode: str, house: Services, caller: Caller) -> IssuedKey:
+    """A key with which an agent of any framework works within this episode, and nowhere else."""
+    return await house.episodes.issue_key(caller, episode)
+
+
+@router.post("/{episode}/turns")
+async def take_turn(episode: str, request: TurnRequest, house: Services, caller: Caller) -> TurnReceipt:
+    """Have the model take the turn of a step; a repeated step returns the turn that was accepted."""
+    return await house.episodes.take_turn(caller, episode, request)
+
+
+@router.post("/{episode}/calls")
+async def make_call(episode: str, request: InvokeRequest, house: Services, caller: Caller) -> CallReceipt:
+    """Have one call of an accepted turn made, once; a repeated one returns what was recorded."""
+    return await house.episodes.make_call(caller, episode, request)
+
+
+@router.post("/{episode}/close")
+async def close_episode(episode: str, result: EpisodeResult, house: Services, caller: Caller) -> Episode:
+    """Say how an episode ended, as its driver; the first result stands."""
+    return await house.episodes.close(caller, episode, result)
+
+
+@router.post("/{episode}/reward")
+async def reward_episode(episode: str, request: RewardRequest, house: Services, caller: Caller) -> Episode:
+    """Give a verdict on an episode; the latest counts."""
+    return await house.episodes.reward(caller, episode, request)
+
+
+async def _written(events: AsyncGenerator[EpisodeEvent | None]) -> AsyncGenerator[str]:
+    async for event in events:
+        if event is None:
+            yield ": still here\n\n"
+        else:
+            yield f"id: {event.sequence}\nevent: {event.type}\ndata: {event.model_dump_json()}\n\n"

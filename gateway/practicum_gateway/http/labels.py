@@ -1,0 +1,29 @@
+"""Labels as query parameters."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import Depends, Query
+
+from practicum.errors import RequestError
+
+
+def labels_of(
+    metadata: Annotated[Sequence[str], Query(description="`name:value`; repeat it to ask for several labels.")] = (),
+) -> dict[str, str]:
+    """The labels that are asked for.
+
+    Raises:
+        RequestError: one is not of the form `name:value`.
+    """
+    labels: dict[str, str] = {}
+    for label in metadata:
+        name, colon, value = label.partition(":")
+        if not colon or not name:
+            raise RequestError(f"'{label[:100]}' is no label.", mend="Write metadata=name:value.")
+        labels[name] = value
+    return labels
+
+
+Labels = Annotated[dict[str, str], Depends(labels_of)]
+"""Labels as a router's parameter."""
