@@ -1,15 +1,23 @@
 """The house: every service of a running gateway, built once by the composition root."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.keys import Keys
+from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.episodes.chat import Chat
+from practicum_gateway.episodes.episodes import Episodes
+from practicum_gateway.episodes.trajectories import Trajectories
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
+from practicum_gateway.models.registry import Registry
+from practicum_gateway.record.record import Record
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
+from practicum_gateway.telemetry import Telemetry
 
 
 @dataclass(slots=True, kw_only=True)
@@ -19,19 +27,35 @@ class House:
     Attributes:
         settings: what the operator set.
         store: the database.
+        telemetry: the tracer.
         keys: API keys.
+        rulebook: the access rules.
         approvals: questions to people.
         catalogue: connectors and tools.
         ledger: one side effect per key.
         pipeline: the one way in which a tool is called.
+        record: what happened in episodes.
+        registry: the models.
+        episodes: episodes as their owners and drivers see them.
+        chat: chat calls.
+        trajectories: what episodes leave to be trained on.
+        providers: closes what model providers hold open.
         closing: set when the gateway begins to shut down; long answers end then.
     """
 
     settings: Settings
     store: Store
+    telemetry: Telemetry
     keys: Keys
+    rulebook: Rulebook
     approvals: Approvals
     catalogue: Catalogue
     ledger: Ledger
     pipeline: Pipeline
+    record: Record
+    registry: Registry
+    episodes: Episodes
+    chat: Chat
+    trajectories: Trajectories
+    providers: tuple[Callable[[], Awaitable[None]], ...] = ()
     closing: asyncio.Event = field(default_factory=asyncio.Event)

@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Depends, Query, Request
+from fastapi.security import HTTPBearer
 
-from practicum.errors import UnauthenticatedError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.house import House
 
+# Says in the OpenAPI document how to authenticate; the door in `middleware.py` has done it before a router is reached.
 _bearer = HTTPBearer(auto_error=False, description="A key of this gateway: `Authorization: Bearer prk_...`")
 
 
@@ -18,20 +18,10 @@ def house_of(request: Request) -> House:
     return house
 
 
-async def principal_of(
-    house: Annotated[House, Depends(house_of)],
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-) -> Principal:
-    """Who is calling.
-
-    Raises:
-        UnauthenticatedError: no key, or no valid one, came with the request.
-    """
-    if credentials is None:
-        raise UnauthenticatedError(
-            "No key came with the request.", mend="Send it as a header: Authorization: Bearer prk_..."
-        )
-    return await house.keys.authenticate(credentials.credentials)
+def principal_of(request: Request, _: Annotated[object, Depends(_bearer)]) -> Principal:
+    """Who is calling."""
+    principal: Principal = request.state.principal
+    return principal
 
 
 Services = Annotated[House, Depends(house_of)]
@@ -39,3 +29,6 @@ Services = Annotated[House, Depends(house_of)]
 
 Caller = Annotated[Principal, Depends(principal_of)]
 """The authenticated principal, as a router's parameter: `caller: Caller`."""
+
+Limit = Annotated[int, Query(ge=1, le=1000, description="The most that is returned.")]
+"""The length of a list, as a router's parameter: `limit: Limit = 100`."""

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import EpisodeMode, EventType
+from practicum.errors import CallError
 from practicum_gateway.access.principals import Principal
 
 
@@ -52,8 +53,15 @@ class Intent:
 
 
 def hash_of_arguments(arguments: Mapping[str, JsonValue]) -> str:
-    """SHA-256 of the arguments in their canonical form: keys sorted, no spaces, UTF-8."""
-    canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    """SHA-256 of the arguments in their canonical form: keys sorted, no spaces, UTF-8.
+
+    Raises:
+        CallError: they hold something that is no JSON, such as NaN.
+    """
+    try:
+        canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise CallError(f"The arguments are no JSON: {error}.", mend="Give plain JSON values.") from None
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 

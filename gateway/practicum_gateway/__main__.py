@@ -1,0 +1,121 @@
+"""`python -m practicum_gateway`: read the settings, listen, serve until asked to stop."""
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import uvicorn
+
+from practicum.errors import ConfigurationError, PracticumError
+from practicum_gateway.app import app_of, build, running
+from practicum_gateway.house import House
+from practicum_gateway.settings import Settings
+
+logger = logging.getLogger("practicum_gateway")
+
+_BACKLOG = 2048
+_DRAIN_SECONDS = 10
+
+
+class _Server(uvicorn.Server):
+    """Tells long answers to end before it waits for them, and leaves signals to `_serve`."""
+
+    def __init__(self, config: uvicorn.Config, house: House) -> None:
+        super().__init__(config)
+        self._house = house
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._house.closing.set()
+        await super().shutdown(sockets)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until a signal comes.
+
+    Args:
+        arguments: the command line without the program's name.
+
+    Returns:
+        0 after an orderly end, 2 when the configuration does not fit.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m practicum_gateway",
+        description="The Practicum gateway. More is set by PRACTICUM_* environment variables.",
+    )
+    parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default 8321)")
+    parser.add_argument("--data-dir", type=Path, help="where the database and the generated keys lie (.practicum)")
+    given = parser.parse_args(arguments)
+    _configure_logging()
+    try:
+        settings = Settings.read(os.environ, **vars(given))
+        with contextlib.closing(_listen(settings)) as listening:
+            asyncio.run(_serve(settings, listening))
+    except PracticumError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+async def _serve(settings: Settings, listening: socket.socket) -> None:
+    house = build(settings)
+    async with running(house):
+        config = uvicorn.Config(
+            app_of(house),
+            lifespan="off",  # the house is open before the first request and closed after the last
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_DRAIN_SECONDS,
+        )
+        server = _Server(config, house)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, _stop, server)
+        logger.info("listening on %s, data in %s", _url(listening), settings.data_dir)
+        await server.serve([listening])
+
+
+def _stop(server: uvicorn.Server) -> None:
+    # A second signal does not wait for answers under way; the calls to systems are still recorded.
+    server.force_exit = server.should_exit
+    server.should_exit = True
+
+
+def _listen(settings: Settings) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}.",
+            mend="Stop what uses the port, or give another one with --port (0 takes a free one).",
+        ) from None
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if listening.family == socket.AF_INET6 else f"http://{host}:{port}"
+
+
+def _configure_logging() -> None:
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # These write URLs, and with them query parameters, which may be credentials.
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""The composition root: the only place that knows how the parts fit together."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from opentelemetry.sdk.trace import SpanProcessor
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.types import Lifespan
+
+from practicum.contracts.models import Provider
+from practicum.errors import PracticumError
+from practicum_gateway.access.approvals import Approvals
+from practicum_gateway.access.keys import Keys
+from practicum_gateway.access.rulebook import Rulebook
+from practicum_gateway.bootstrap import install_keys, only_gateway, vault_of
+from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.episodes.calls import Calls
+from practicum_gateway.episodes.chat import Chat
+from practicum_gateway.episodes.episodes import Episodes
+from practicum_gateway.episodes.temporal import Workflows
+from practicum_gateway.episodes.trajectories import Trajectories
+from practicum_gateway.episodes.turns import Turns
+from practicum_gateway.house import House
+from practicum_gateway.http import (
+    approvals,
+    chat,
+    connectors,
+    episodes,
+    health,
+    keys,
+    models,
+    rules,
+    tools,
+    trajectories,
+)
+from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
+from practicum_gateway.http.problems import DOCUMENTED, on_http_exception, on_validation_error
+from practicum_gateway.invocation.ledger import Ledger
+from practicum_gateway.invocation.pipeline import Pipeline
+from practicum_gateway.models.litellm_provider import LitellmProvider
+from practicum_gateway.models.llama_cpp import LlamaCppProvider
+from practicum_gateway.models.registry import Registry
+from practicum_gateway.models.router import Models
+from practicum_gateway.record.record import Record
+from practicum_gateway.settings import Settings
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.migrate import migrate
+from practicum_gateway.telemetry import Telemetry
+
+logger = logging.getLogger("practicum_gateway")
+
+ROUTERS = (
+    health.router,
+    connectors.router,
+    tools.router,
+    rules.router,
+    approvals.router,
+    keys.router,
+    models.router,
+    chat.router,
+    episodes.router,
+    trajectories.router,
+)
+
+
+def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
+    """Build every service; nothing is opened, connected or written yet, but for the keys made at a first start.
+
+    Args:
+        settings: what the operator set.
+        spans: takes the spans of this process, besides the configured endpoint.
+
+    Raises:
+        ConfigurationError: the settings do not fit this machine.
+    """
+    store, vault = Store(settings.url), vault_of(settings)
+    telemetry = Telemetry(settings.otlp_endpoint, processor=spans)
+    keys = Keys(store)
+    rulebook = Rulebook(store)
+    approvals = Approvals(store, seconds=settings.approval_seconds)
+    catalogue = Catalogue(store, vault)
+    ledger = Ledger(store)
+    record = Record(store)
+    pipeline = Pipeline(
+        catalogue=catalogue,
+        rulebook=rulebook,
+        approvals=approvals,
+        ledger=ledger,
+        events=record,
+        tracer=telemetry.tracer,
+        call_seconds=settings.call_seconds,
+    )
+    registry = Registry(store, vault)
+    litellm, llama_cpp = LitellmProvider(), LlamaCppProvider()
+    models = Models(registry, {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}, telemetry.tracer)
+    episodes = Episodes(
+        record=record,
+        registry=registry,
+        catalogue=catalogue,
+        approvals=approvals,
+        keys=keys,
+        workflows=Workflows(
+            settings.temporal_address, namespace=settings.temporal_namespace, task_queue=settings.task_queue
+        ),
+        turns=Turns(record, models),
+        calls=Calls(record, pipeline, approvals),
+    )
+    approvals.on_answer = episodes.answered
+    return House(
+        settings=settings,
+        store=store,
+        telemetry=telemetry,
+        keys=keys,
+        rulebook=rulebook,
+        approvals=approvals,
+        catalogue=catalogue,
+        ledger=ledger,
+        pipeline=pipeline,
+        record=record,
+        registry=registry,
+        episodes=episodes,
+        chat=Chat(record, models),
+        trajectories=Trajectories(record, ledger),
+        providers=(litellm.close, llama_cpp.aclose),
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(house: House) -> AsyncGenerator[None]:
+    """Open the house for as long as the block lasts, and leave nothing half-done behind it.
+
+    Raises:
+        ConfigurationError: the store cannot be opened, or another gateway works on the same data.
+    """
+    with only_gateway(house.settings.data_dir):
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(asyncio.to_thread, house.telemetry.close)
+            stack.push_async_callback(house.store.close)
+            await house.store.check()
+            await migrate(house.store)
+            await install_keys(house.settings, house.keys)
+            for close in (*house.providers, house.catalogue.close, house.chat.close, house.pipeline.close):
+                stack.push_async_callback(close)
+            stack.callback(house.closing.set)
+            await house.pipeline.recover()
+            resuming = asyncio.create_task(_resume(house))
+            stack.push_async_callback(_cancel, resuming)
+            yield
+
+
+def create_app(settings: Settings, *, spans: SpanProcessor | None = None) -> FastAPI:
+    """The gateway as an ASGI app that opens its house when it starts.
+
+    Args:
+        settings: what the operator set.
+        spans: takes the spans of this process, besides the configured endpoint.
+    """
+    house = build(settings, spans=spans)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with running(house):
+            yield
+
+    return app_of(house, lifespan)
+
+
+def app_of(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
+    """The ASGI app over a house.
+
+    Args:
+        house: the services; open for as long as requests come.
+        lifespan: opens and closes it, where the caller does not.
+    """
+    settings = house.settings
+    app = FastAPI(
+        title="Practicum gateway",
+        version=version("practicum"),
+        summary="The only door between agents, models and systems.",
+        lifespan=lifespan,
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        responses=DOCUMENTED,
+        exception_handlers={HTTPException: on_http_exception, RequestValidationError: on_validation_error},
+        middleware=[
+            Middleware(Traced, tracer=house.telemetry.tracer),
+            Middleware(Boundary),
+            Middleware(Door, keys=house.keys),
+            Middleware(Scales, most=settings.body_bytes, most_at={"/v1/connectors": settings.document_bytes}),
+        ],
+    )
+    app.state.house = house
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+async def _resume(house: House) -> None:
+    """Hand over what an earlier process could not; Temporal may be down, and the gateway serves all the same."""
+    try:
+        await house.episodes.resume()
+    except PracticumError as error:
+        logger.warning("episodes not handed over yet: %s", error.detail)
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task

@@ -1,0 +1,114 @@
+"""The first start of an installation: its folder, the keys made for it, the lock that keeps a second gateway out."""
+
+import base64
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from practicum.contracts.access import Role
+from practicum.errors import ConfigurationError
+from practicum_gateway.access.keys import Keys, new_secret
+from practicum_gateway.settings import Settings
+from practicum_gateway.store.vault import KEY_BYTES, Vault, new_master_key
+
+FIRST_KEYS = (("admin", Role.ADMIN), ("worker", Role.WORKER), ("approver", Role.APPROVER))
+"""The principals that every installation has, each with the role of its key.
+
+The approver is there because nobody answers what was asked on their own behalf: who runs everything alone asks as
+`admin` and answers as `approver`.
+"""
+
+
+@contextlib.contextmanager
+def only_gateway(data_dir: Path) -> Generator[None]:
+    """Hold the data folder for this process: the ledger's promise holds for one gateway at a time.
+
+    Raises:
+        ConfigurationError: another gateway holds it, or it cannot be written to.
+    """
+    prepare(data_dir)
+    with (data_dir / "gateway.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigurationError(
+                f"Another gateway works on {data_dir}.", mend="Stop it, or give this one another --data-dir."
+            ) from None
+        yield
+
+
+def prepare(data_dir: Path) -> None:
+    """Make the data folder, for its owner's eyes only.
+
+    Raises:
+        ConfigurationError: it cannot be made or written to.
+    """
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (data_dir / "gateway.lock").touch(mode=0o600)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The data folder {data_dir} cannot be used: {error.strerror}.",
+            mend="Give another one with --data-dir or PRACTICUM_DATA_DIR.",
+        ) from None
+
+
+def vault_of(settings: Settings) -> Vault:
+    """The vault under the configured master key, or under one that is made at the first start.
+
+    Raises:
+        ConfigurationError: the key cannot be read, or is none.
+    """
+    if settings.master_key is not None:
+        return Vault(settings.master_key.get_secret_value())
+    prepare(settings.data_dir)
+    path = settings.data_dir / "master.key"
+    text = _kept(path, lambda: base64.b64encode(new_master_key()).decode())
+    try:
+        key = base64.b64decode(text, validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise ConfigurationError(
+            f"{path} does not hold base64 of {KEY_BYTES} bytes.", mend="Put the installation's own key back."
+        )
+    return Vault(key)
+
+
+async def install_keys(settings: Settings, keys: Keys) -> None:
+    """Make sure that the installation's first keys are valid.
+
+    Raises:
+        ConfigurationError: a configured key is too short, or a file cannot be read or written.
+    """
+    given: dict[str, SecretStr | None] = {
+        "admin": settings.admin_key,
+        "worker": settings.worker_key,
+        "approver": settings.approver_key,
+    }
+    for name, role in FIRST_KEYS:
+        configured = given[name]
+        secret = (
+            _kept(settings.data_dir / f"{name}.key", new_secret)
+            if configured is None
+            else configured.get_secret_value()
+        )
+        await keys.install(secret, name, role)
+
+
+def _kept(path: Path, make: Callable[[], str]) -> str:
+    """The text of a file that only its owner may read, made when it is not there."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(make() + "\n")
+        return path.read_text().strip()
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be used: {error.strerror}.", mend="Mend its permissions, or configure the key."
+        ) from None

@@ -1,0 +1,26 @@
+"""Health: is the process alive, and can it work."""
+
+from fastapi import APIRouter
+
+from practicum.errors import ConfigurationError, GatewayUnavailableError
+from practicum_gateway.http.dependencies import Services
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process is alive."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+async def readyz(house: Services) -> dict[str, str]:
+    """The store answers and the gateway is not shutting down."""
+    if house.closing.is_set():
+        raise GatewayUnavailableError("The gateway is shutting down.", mend="Ask another one, or wait.")
+    try:
+        await house.store.check()
+    except ConfigurationError as error:
+        raise GatewayUnavailableError("The store does not answer.", mend=error.mend) from error
+    return {"status": "ready"}

@@ -1,0 +1,186 @@
+"""What every request passes before a router sees it: a trace, the boundary, the door, the scales.
+
+From the outside in: `Traced` opens a span, `Boundary` turns whatever goes wrong into a problem, `Door` authenticates
+before a byte of the body is read, `Scales` bounds the body.
+"""
+
+import asyncio
+import logging
+import traceback
+from http import HTTPStatus
+
+from opentelemetry.trace import SpanKind, StatusCode, Tracer
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from practicum.contracts.problems import Problem
+from practicum.errors import PracticumError, RequestError, UnauthenticatedError
+from practicum_gateway.access.keys import Keys
+from practicum_gateway.http.problems import of_error, of_unexpected, rendered
+from practicum_gateway.telemetry import current_trace_id, parent_of
+
+logger = logging.getLogger("practicum_gateway")
+
+GUARDED = "/v1/"
+"""Everything below it needs a key."""
+_BODY_SECONDS = 30.0
+_LONGEST_KEY = 512
+_TOO_LARGE = 413  # its name in http.HTTPStatus changed with Python 3.13
+
+
+class Traced:
+    """Puts each request into the trace that its W3C headers name, or begins one."""
+
+    def __init__(self, app: ASGIApp, *, tracer: Tracer) -> None:
+        """Wrap an app."""
+        self._app = app
+        self._tracer = tracer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        method: str = scope["method"]
+        parent = parent_of(dict(Headers(scope=scope)))
+        with self._tracer.start_as_current_span(
+            method, context=parent, kind=SpanKind.SERVER, record_exception=False
+        ) as span:
+            span.set_attribute("http.request.method", method)
+
+            async def send_noting_status(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    status: int = message["status"]
+                    span.set_attribute("http.response.status_code", status)
+                    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                        span.set_status(StatusCode.ERROR)
+                await send(message)
+
+            try:
+                await self._app(scope, receive, send_noting_status)
+            finally:
+                # The template of the path, never the path: that one may hold what people put into it.
+                route = getattr(scope.get("route"), "path", None)
+                if isinstance(route, str):
+                    span.set_attribute("http.route", route)
+                    span.update_name(f"{method} {route}")
+
+
+class Boundary:
+    """Turns whatever goes wrong inside into a problem: the only place where any exception is caught."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an app."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def send_noting_start(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting_start)
+        except PracticumError as error:
+            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                logger.warning("%s: %s (trace %s)", error.code, error.detail, current_trace_id())
+            await self._answer(of_error(error), scope, receive, send, started=started)
+        except Exception as error:  # noqa: BLE001  # the boundary: classify, log once, tell nothing
+            log_unexpected(error)
+            await self._answer(of_unexpected(), scope, receive, send, started=started)
+
+    async def _answer(self, problem: Problem, scope: Scope, receive: Receive, send: Send, *, started: bool) -> None:
+        if not started:  # else nothing can be taken back; the server closes the connection
+            await rendered(problem)(scope, receive, send)
+
+
+class Door:
+    """Lets in who shows a valid key; the principal is then at `request.state.principal`."""
+
+    def __init__(self, app: ASGIApp, *, keys: Keys) -> None:
+        """Wrap an app."""
+        self._app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] == "http" and scope["path"].startswith(GUARDED):
+            scheme, _, key = (Headers(scope=scope).get("authorization") or "").partition(" ")
+            key = key.strip()
+            if scheme.lower() != "bearer" or not key:
+                raise UnauthenticatedError(
+                    "No key came with the request.", mend="Send it as a header: Authorization: Bearer prk_..."
+                )
+            if len(key) > _LONGEST_KEY:
+                raise UnauthenticatedError("The key is not valid.")
+            principal = await self._keys.authenticate(key)
+            scope.setdefault("state", {})["principal"] = principal
+        await self._app(scope, receive, send)
+
+
+class Scales:
+    """Refuses bodies that are too large, or that dribble in too slowly."""
+
+    def __init__(self, app: ASGIApp, *, most: int, most_at: dict[str, int]) -> None:
+        """Wrap an app.
+
+        Args:
+            app: the app.
+            most: the largest body in bytes.
+            most_at: another limit for single paths.
+        """
+        self._app = app
+        self._most = most
+        self._most_at = most_at
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        most = self._most_at.get(scope["path"], self._most)
+        announced = Headers(scope=scope).get("content-length", "0")
+        if not (announced.isascii() and announced.isdigit() and int(announced) <= most):
+            await rendered(_too_large(most))(scope, receive, send)
+            return
+        weighed, complete = 0, False
+
+        async def receive_weighing() -> Message:
+            nonlocal weighed, complete
+            if complete:
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), _BODY_SECONDS)
+            except TimeoutError:
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.") from None
+            if message["type"] == "http.request":
+                weighed += len(message.get("body", b""))
+                complete = not message.get("more_body", False)
+                if weighed > most:
+                    raise HTTPException(_TOO_LARGE, _too_large(most).detail)
+            return message
+
+        await self._app(scope, receive_weighing, send)
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(
+        title="Body too large",
+        status=_TOO_LARGE,
+        detail=f"The body is larger than the {most} bytes that are taken here.",
+        code=RequestError.code,
+        trace=current_trace_id(),
+    )
+
+
+def log_unexpected(error: BaseException) -> None:
+    """Log a defect: its kind and where it happened. Its own words are left out, they may quote a secret."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("unexpected %s (trace %s)\n%s", type(error).__name__, current_trace_id(), frames)

@@ -1,0 +1,22 @@
+"""Access rules: read them, replace them."""
+
+from fastapi import APIRouter
+
+from practicum.contracts.access import Role, RuleSet
+from practicum_gateway.http.dependencies import Caller, Services
+
+router = APIRouter(prefix="/v1/rules", tags=["rules"])
+
+
+@router.get("")
+async def rules(house: Services, caller: Caller) -> RuleSet:
+    """The rules in force; behind them stand the defaults: reading is allowed, everything else is asked."""
+    caller.require(Role.DEVELOPER, Role.APPROVER, to="see the access rules")
+    return await house.rulebook.current()
+
+
+@router.put("")
+async def replace(rules: RuleSet, house: Services, caller: Caller) -> RuleSet:
+    """Put a new set in force at once."""
+    caller.require(to="change the access rules")
+    return await house.rulebook.replace(rules, caller)

@@ -1,0 +1,77 @@
+"""Tools: list, search, call."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from practicum.contracts.access import Role
+from practicum.contracts.tools import CallRequest, Observation, Tool
+from practicum_gateway.access.principals import CALLERS, Principal
+from practicum_gateway.house import House
+from practicum_gateway.http.dependencies import Caller, Limit, Services
+from practicum_gateway.invocation.intent import Intent
+from practicum_gateway.store.engine import new_id
+
+router = APIRouter(prefix="/v1/tools", tags=["tools"])
+
+
+@router.get("")
+async def tools(
+    house: Services,
+    caller: Caller,
+    pattern: Annotated[list[str] | None, Query(description="Glob over `connector.operation`.")] = None,
+    query: Annotated[str | None, Query(max_length=1000, description="Words; the best fit comes first.")] = None,
+    limit: Limit = 100,
+) -> tuple[Tool, ...]:
+    """The tools there are, by name or best fit first; with an episode key, those of its episode."""
+    caller.require(*CALLERS, Role.WORKER, Role.APPROVER, to="list tools")
+    patterns = tuple(pattern or ("*",))
+    if query is None:
+        found = await house.catalogue.tools(patterns)
+    else:
+        found = await house.catalogue.search(query, limit=1_000_000, patterns=patterns)
+    if caller.episode is not None:
+        offered = {tool.name for tool in (await house.episodes.stored(caller, caller.episode)).tools}
+        found = tuple(tool for tool in found if tool.name in offered)
+    return found[:limit]
+
+
+@router.get("/{name}")
+async def tool(name: str, house: Services, caller: Caller) -> Tool:
+    """One tool, by exposed name or `connector.operation`."""
+    caller.require(*CALLERS, Role.WORKER, Role.APPROVER, to="see tools")
+    return await house.catalogue.tool(name)
+
+
+@router.post("/{name}/call")
+async def call(name: str, request: CallRequest, house: Services, caller: Caller) -> Observation:
+    """Call a tool, once; a repeated idempotency key returns the recorded outcome.
+
+    The answer is 200 whenever there is an observation, also when the system refused, a rule denied, or a person is
+    asked first.
+    """
+    return await house.pipeline.invoke(await _intent(house, caller, name, request))
+
+
+async def _intent(house: House, caller: Principal, name: str, request: CallRequest) -> Intent:
+    if caller.episode is None:
+        return Intent(
+            principal=caller,
+            tool=name,
+            arguments=request.arguments,
+            key=request.idempotency_key or new_id("call"),
+            raise_call_errors=True,
+        )
+    stored = await house.episodes.stored(caller, caller.episode)
+    placed = await house.chat.place(stored, name)
+    return Intent(
+        principal=caller,
+        tool=placed.tool.name,
+        arguments=request.arguments,
+        key=request.idempotency_key or placed.key,
+        episode=placed.episode,
+        step=placed.step,
+        call=placed.call,
+        mode=placed.mode,
+        raise_call_errors=True,
+    )
