@@ -162,7 +162,9 @@ class ModelCallRecords:
         async with self._store.read() as session:
             rows = list(
                 await session.scalars(
-                    select(ModelCallRow).where(ModelCallRow.episode == episode).order_by(ModelCallRow.id)
+                    select(ModelCallRow)
+                    .where(ModelCallRow.episode == episode)
+                    .order_by(ModelCallRow.started, ModelCallRow.id)
                 )
             )
         calls: dict[str, ModelCall] = {}

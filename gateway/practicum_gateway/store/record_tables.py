@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from pydantic import JsonValue
-from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy import Float, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from practicum_gateway.store.engine import Base
@@ -58,7 +58,7 @@ class EpisodeRow(Base):
     created: Mapped[datetime]
     ended: Mapped[datetime | None]
     result: Mapped[dict[str, JsonValue] | None]
-    reward: Mapped[float | None]
+    reward: Mapped[float | None] = mapped_column(Float(53))
     handed_over: Mapped[bool] = mapped_column(default=False)
     """Whether a workflow was surely started for it."""
     chats: Mapped[int] = mapped_column(default=0)
@@ -137,7 +137,7 @@ class ModelCallRow(Base):
     template_hash: Mapped[str | None] = mapped_column(String(64))
     constrained: Mapped[bool]
     started: Mapped[datetime]
-    seconds: Mapped[float]
+    seconds: Mapped[float] = mapped_column(Float(53))
     error: Mapped[str | None] = mapped_column(Text)
 
 
@@ -161,7 +161,7 @@ class RewardRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     episode: Mapped[str] = mapped_column(ForeignKey("episodes.id"), index=True)
-    reward: Mapped[float | None]
+    reward: Mapped[float | None] = mapped_column(Float(53))
     source: Mapped[str] = mapped_column(String(200))
     reason: Mapped[str | None] = mapped_column(Text)
     at: Mapped[datetime]
