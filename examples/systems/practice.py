@@ -63,15 +63,18 @@ def add_practice(app: FastAPI, books: Books, guard: Callable[..., object]) -> No
 
 
 def books_of(request: Request) -> Books:
-    """The books of the app that answers a request; a dependency of its operations."""
+    """The books of the app that answers a request."""
     books = request.app.state.books
     if not isinstance(books, Books):
         raise TypeError("the app was not given its books")
     return books
 
 
-def store_of(request: Request) -> Store:
-    """The database of the app that answers a request; a dependency of its operations."""
+async def store_of(request: Request) -> Store:
+    """The database of the app that answers a request; a dependency of its operations.
+
+    Like all of these dependencies it is a coroutine, so that it runs on the event loop's own thread.
+    """
     return books_of(request).store
 
 

@@ -53,8 +53,8 @@ def from_cents(cents: int) -> float:
 class Store:
     """One system's database.
 
-    Statements run on the event loop's own thread: each takes microseconds, and a request holds no transaction open
-    while it waits for anything.
+    Statements run on the event loop's own thread, one request at a time: each takes microseconds, and a request holds
+    no transaction open while it waits for anything. So handlers and dependencies that use it are coroutines.
     """
 
     def __init__(self, path: Path | str, schema: str, tables: tuple[str, ...], books: tuple[str, ...] = ()) -> None:

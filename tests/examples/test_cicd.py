@@ -1,3 +1,5 @@
+import asyncio
+
 import httpx
 import pytest
 
@@ -103,3 +105,13 @@ def test_errors_have_the_systems_own_shape(cicd: httpx.Client) -> None:
     wrong = cicd.post("/deployments", json={"build": LATEST})
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
     assert effects(cicd) == 0
+
+
+async def test_requests_at_the_same_time_do_not_disturb_each_other(cicd: httpx.Client) -> None:
+    async with httpx.AsyncClient(base_url=cicd.base_url, headers=cicd.headers) as client:
+        starts = [client.post("/deployments", json={"build_id": LATEST}) for _ in range(15)]
+        reads = [client.get(f"/services/{SERVICE}/builds/latest") for _ in range(15)]
+        states = [client.get("/_practice/state") for _ in range(5)]
+        answers = await asyncio.gather(*starts, *reads, *states)
+    assert {answer.status_code for answer in answers} == {200, 202}
+    assert effects(cicd) == 15

@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import httpx
@@ -174,3 +175,16 @@ def test_a_new_state_forgets_keys_but_not_tokens(erp: httpx.Client) -> None:
     erp.put("/_practice/state", json=seed_states(1)["erp"]).raise_for_status()
     assert effects(erp) == 0
     assert erp.post(f"/orders/{number}/refunds", json={"amount": 2}, headers=key).status_code == 201
+
+
+async def test_the_same_key_at_the_same_time_has_one_effect(erp: httpx.Client) -> None:
+    number, _ = order_with("delivered")
+    async with httpx.AsyncClient(base_url=erp.base_url, headers=erp.headers) as client:
+        repeated = {"Idempotency-Key": "same"}
+        wish = [client.post(f"/orders/{number}/refunds", json={"amount": 1}, headers=repeated) for _ in range(10)]
+        single = [client.post("/warehouse/messages", json={"order_id": int(number), "text": "x"}) for _ in range(10)]
+        reads = [client.get("/orders") for _ in range(10)]
+        answers = await asyncio.gather(*wish, *single, *reads)
+    assert {answer.status_code for answer in answers} == {200, 201}
+    assert len({answer.content for answer in answers[:10]}) == 1
+    assert effects(erp) == 11

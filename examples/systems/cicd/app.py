@@ -27,12 +27,12 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {**_ERRORS, 409: {"model": ErrorBod
 _Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False))]
 
 
-def _check_token(request: Request, bearer: _Bearer) -> None:
+async def _check_token(request: Request, bearer: _Bearer) -> None:
     if not same_secret(bearer.credentials if bearer else None, request.app.state.credentials.cicd_token):
         raise HTTPException(401, "missing or wrong bearer token")
 
 
-def _pipeline(request: Request) -> Pipeline:
+async def _pipeline(request: Request) -> Pipeline:
     """The pipeline of the app that answers, up to date."""
     pipeline = books_of(request)
     if not isinstance(pipeline, Pipeline):

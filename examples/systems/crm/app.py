@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS tickets (
 _TABLES = ("customers", "notes", "tickets")
 
 
-def _check_key(
+async def _check_key(
     request: Request, key: Annotated[str | None, Security(APIKeyHeader(name="X-API-Key", auto_error=False))]
 ) -> None:
     if not same_secret(key, request.app.state.credentials.crm_api_key):

@@ -64,7 +64,7 @@ class Desk:
         return row is not None
 
 
-def check_token(
+async def check_token(
     request: Request, db: Annotated[Store, Depends(store_of)], header: Annotated[str | None, Security(_scheme)]
 ) -> None:
     """Let only a request with a good token pass.
