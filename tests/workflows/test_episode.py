@@ -87,8 +87,9 @@ async def test_a_failing_model_is_named_even_when_time_runs_out_over_it(stage: S
 
 async def test_a_gateway_that_is_away_is_waited_for_longer_than_a_model(stage: SetStage) -> None:
     away = GatewayUnavailableError("deploying", retry_after=0.1)
-    here = stage(ScriptedDoor([ScriptedTurn(failures=[away] * 4)], unclosable=[away] * 2))
-    async with here.with_attempts(1).worker():
+    busy = ModelProviderError("busy", retry_after=0.1)
+    here = stage(ScriptedDoor([ScriptedTurn(failures=[away, away, busy, away])], unclosable=[away] * 2))
+    async with here.with_attempts(2).worker():
         result = await (await here.start()).result()
     assert result.status is EpisodeStatus.COMPLETED
     assert here.door.attempts[0] == [1, 2, 3, 4, 5]

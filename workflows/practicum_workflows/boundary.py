@@ -29,14 +29,17 @@ async def boundary(retries: Retries, *, wait_for_access: bool = False) -> AsyncG
     Raises:
         ApplicationError: the error, its type being the error's code; non-retryable where there is no hope.
     """
-    beater = asyncio.create_task(_beat())
+    # Failures of some hope are counted in the heartbeat, which outlives the attempt: Temporal's own count includes
+    # the attempts that an absent gateway cost, and those must not use up a model's.
+    failed = sum(activity.info().heartbeat_details)
+    beater = asyncio.create_task(_beat(failed))
     try:
         yield
     except PracticumError as error:
         failure = judge(error)
         patience = Patience.LONG if wait_for_access and isinstance(error, AccessError) else failure.patience
         # `from None`: Temporal would write the cause, detail and all, into the history.
-        raise _for_temporal(failure, patience, retries) from None
+        raise _for_temporal(failure, patience, failed, retries) from None
     except asyncio.CancelledError:
         details = activity.cancellation_details()
         if details is not None and details.worker_shutdown:
@@ -46,24 +49,26 @@ async def boundary(retries: Retries, *, wait_for_access: bool = False) -> AsyncG
     except Exception as error:  # noqa: BLE001  # the boundary: whatever else it is may quote what it was reading
         activity.logger.error("An activity failed with %s.", type(error).__name__)
         unforeseen = judge(PracticumError(type(error).__name__))
-        raise _for_temporal(unforeseen, unforeseen.patience, retries) from None
+        raise _for_temporal(unforeseen, unforeseen.patience, failed, retries) from None
     finally:
         beater.cancel()
 
 
-async def _beat() -> None:
+async def _beat(failed: int) -> None:
     while True:
-        activity.heartbeat()
+        activity.heartbeat(failed)
         await asyncio.sleep(_BEAT)
 
 
-def _for_temporal(failure: Failure, patience: Patience, retries: Retries) -> ApplicationError:
-    attempt = activity.info().attempt
-    hopeless = patience is Patience.NONE or (patience is Patience.SOME and attempt >= retries.attempts)
+def _for_temporal(failure: Failure, patience: Patience, failed: int, retries: Retries) -> ApplicationError:
+    if patience is Patience.SOME:
+        failed += 1
+        activity.heartbeat(failed)
+    hopeless = patience is Patience.NONE or (patience is Patience.SOME and failed >= retries.attempts)
     asked = failure.retry_after
     return ApplicationError(
         failure.reason,
         type=failure.code,
         non_retryable=hopeless,
-        next_retry_delay=None if asked is None else timedelta(seconds=retries.wait(attempt, asked)),
+        next_retry_delay=None if asked is None else timedelta(seconds=retries.wait(1, asked)),
     )

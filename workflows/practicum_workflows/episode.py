@@ -175,7 +175,7 @@ def _options(summary: str, longest: float | None = None) -> ActivityConfig:
         schedule_to_close_timeout=None if longest is None else timedelta(seconds=longest),
         start_to_close_timeout=timedelta(minutes=15),
         # A dead worker is noticed after this, and its work given to another.
-        heartbeat_timeout=timedelta(seconds=12),
+        heartbeat_timeout=timedelta(seconds=10),
         # How often an error is worth trying again, the activity says: it knows the error, a policy only its type.
         retry_policy=RetryPolicy(
             initial_interval=timedelta(seconds=_RETRIES.first_wait),
