@@ -7,6 +7,7 @@ reference solutions and validation, where arguments are known to be right.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 from fastapi import FastAPI
@@ -36,7 +37,7 @@ class Operation:
 
     def request(self, client: httpx.AsyncClient, arguments: Mapping[str, Any]) -> httpx.Request:
         """The request with these arguments."""
-        path = self.path.format(**{name: arguments[name] for name in self.path_names})
+        path = self.path.format(**{name: quote(str(arguments[name]), safe="") for name in self.path_names})
         query = {name: value for name, value in arguments.items() if name in self.query_names}
         body = {name: value for name, value in arguments.items() if name not in self.path_names | self.query_names}
         return client.build_request(self.method, path, params=query, json=body if self.has_body else None)

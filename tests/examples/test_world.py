@@ -37,6 +37,13 @@ async def test_a_tool_is_called_by_its_name_wherever_its_arguments_go(world: Wor
     assert (refused.status, refused.ok) == (404, False)
 
 
+async def test_an_argument_of_the_path_reaches_neither_query_nor_parent(world: World) -> None:
+    await world.load(STATES)
+    customer = min(STATES["crm"]["customers"])
+    for sneaky in (f"{customer}?x=1", "../_practice/state"):
+        assert (await world.call("crm_get_customer", {"customer_id": sneaky})).status == 404
+
+
 async def test_an_unknown_tool_is_named(world: World) -> None:
     with pytest.raises(NotFoundError, match="no tool crm_delete_everything"):
         await world.call("crm_delete_everything", {})
