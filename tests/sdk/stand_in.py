@@ -1,6 +1,7 @@
 """A stand-in for the gateway on a real loopback socket: it answers what a test tells it to and keeps what it saw."""
 
 import json
+import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -131,6 +132,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass
+
+
+@contextmanager
+def scrubbed_environment() -> Generator[None]:
+    """The environment without what concerns the product, put back as it was when the block ends."""
+    before = dict(os.environ)
+    for name in [name for name in os.environ if name.startswith("PRACTICUM_") or name.lower().endswith("_proxy")]:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextmanager

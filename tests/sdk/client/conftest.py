@@ -1,12 +1,11 @@
 """Fixtures of the client's tests: a stand-in gateway and clients to it, in a scrubbed environment."""
 
-import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from practicum.client import AsyncPracticum, Practicum
-from tests.sdk.stand_in import StandIn, serving
+from tests.sdk.stand_in import StandIn, scrubbed_environment, serving
 
 KEY = "prk_0123456789abcdefghijklmn"
 
@@ -14,12 +13,8 @@ KEY = "prk_0123456789abcdefghijklmn"
 @pytest.fixture(autouse=True)
 def clean_environment() -> Iterator[None]:
     """No variable of the machine reaches a test, and none of a test's stays."""
-    before = dict(os.environ)
-    for name in [name for name in os.environ if name.startswith("PRACTICUM_") or name.lower().endswith("_proxy")]:
-        del os.environ[name]
-    yield
-    os.environ.clear()
-    os.environ.update(before)
+    with scrubbed_environment():
+        yield
 
 
 @pytest.fixture

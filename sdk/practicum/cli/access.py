@@ -1,0 +1,110 @@
+"""`practicum rules` and `practicum keys`: who may call what."""
+
+from typing import Annotated
+
+import typer
+
+from practicum.cli.connection import connect
+from practicum.cli.inputs import json_of, text_of
+from practicum.cli.output import JsonOption, moment, remark, say, show_json, show_table
+from practicum.client.call import build
+from practicum.contracts.access import Role, RuleSet
+
+rules_app = typer.Typer(help="Decide which calls are allowed, denied, or asked about.", no_args_is_help=True)
+keys_app = typer.Typer(help="Issue and withdraw keys to the gateway.", no_args_is_help=True)
+
+
+@rules_app.command("show")
+def show_rules(as_json: JsonOption = False) -> None:
+    """Show the access rules in force, in order; the first that matches decides."""
+    with connect() as client:
+        found = client.rules.get()
+    if as_json:
+        show_json(found)
+        return
+    show_table(
+        ("rule", "outcome", "tools", "effects", "roles", "arguments"),
+        (
+            (
+                rule.id,
+                rule.outcome,
+                " ".join(rule.tools),
+                " ".join(rule.effects) or "all",
+                " ".join(rule.roles) or "all",
+                "" if rule.arguments is None else "must fit a schema",
+            )
+            for rule in found.rules
+        ),
+        empty="No rules are set: reads are allowed, everything else is asked about.",
+    )
+
+
+@rules_app.command(
+    "set",
+    epilog='A file holds {"rules": [{"id": "crm-notes", "tools": ["crm.add_note"], '
+    '"outcome": "allow"}]} or the list alone.',
+)
+def set_rules(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="JSON file of rules, or - for stdin.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Replace the access rules as a whole."""
+    given = json_of(text_of(source), source)
+    fields = given if isinstance(given, dict) else {"rules": given}
+    rules = build(RuleSet, f"rules in {source}", **fields)
+    with connect() as client:
+        found = client.rules.set(rules)
+    if as_json:
+        show_json(found)
+    else:
+        say(f"{len(found.rules)} rules are in force.")
+
+
+@keys_app.command("create", epilog="**Example:** `practicum keys create ada@example.com --role developer`")
+def create_key(
+    principal: Annotated[str, typer.Argument(help="Whom the key speaks for.")],
+    role: Annotated[Role, typer.Option(help="What it may do in principle.")],
+    expires_in: Annotated[
+        int | None, typer.Option(min=1, help="Seconds after which it ends; never, if absent.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Issue a key; it is printed this once and nowhere kept in clear."""
+    with connect() as client:
+        issued = client.keys.create(principal, role=role, expires_in_seconds=expires_in)
+    if as_json:
+        show_json(issued)
+    else:
+        say(issued.key)
+        remark(f"id {issued.info.id}; it is not shown again")
+
+
+@keys_app.command("list")
+def list_keys(as_json: JsonOption = False) -> None:
+    """List the keys, without their secrets."""
+    with connect() as client:
+        found = client.keys.list()
+    if as_json:
+        show_json(found)
+        return
+    show_table(
+        ("id", "begins with", "principal", "role", "episode", "expires", "revoked"),
+        (
+            (k.id, k.prefix, k.principal, k.role, k.episode, moment(k.expires), "yes" if k.revoked else "")
+            for k in found
+        ),
+        empty="There are no keys.",
+    )
+
+
+@keys_app.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key.")], as_json: JsonOption = False
+) -> None:
+    """Withdraw a key."""
+    with connect() as client:
+        client.keys.revoke(key)
+    if as_json:
+        show_json({"revoked": key})
+    else:
+        say(f"Revoked {key}.")

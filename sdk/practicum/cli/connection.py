@@ -1,0 +1,56 @@
+"""Which gateway a command speaks to, and with whose key."""
+
+import os
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from practicum.cli.services.state import StateDirectory
+from practicum.client import Practicum
+from practicum.client.address import KEY_VARIABLE, URL_VARIABLE
+from practicum.contracts.base import Value
+from practicum.errors import ConfigurationError
+
+STATE_VARIABLE = "PRACTICUM_DATA_DIR"
+STATE = ".practicum"
+
+
+class LocalGateway(Value):
+    """The gateway that `practicum up` started, as it wrote it down."""
+
+    url: str
+    api_key: str = Field(repr=False)
+
+
+def connect(*, as_approver: bool = False) -> Practicum:
+    """A client to the gateway of the environment, else to the one that runs in this folder.
+
+    The local key goes to the local gateway only: a URL from the environment comes with a key from the environment.
+
+    Args:
+        as_approver: speak for the local installation's approver, since nobody may approve what they asked for.
+
+    Raises:
+        ConfigurationError: there is neither.
+    """
+    url, key = os.environ.get(URL_VARIABLE), os.environ.get(KEY_VARIABLE)
+    folder = Path(os.environ.get(STATE_VARIABLE, STATE))
+    local = _local(folder / "client.json")
+    if local is not None and url in (None, "", local.url):
+        key = key or (StateDirectory(folder).keys().approver if as_approver else local.api_key)
+        url = local.url
+    return Practicum(url, key)
+
+
+def _local(path: Path) -> LocalGateway | None:
+    try:
+        return LocalGateway.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError:
+        raise ConfigurationError(
+            f"{path} may not be read.", mend=f"Be the user who ran `practicum up`, or set {URL_VARIABLE}."
+        ) from None
+    except ValidationError:
+        # Without the cause, which would print the key.
+        raise ConfigurationError(f"{path} is damaged.", mend="Run `practicum up` again, or delete it.") from None

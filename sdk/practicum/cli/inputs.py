@@ -1,0 +1,162 @@
+"""What commands are given: labels, JSON, documents, and secrets, which never stand on the command line themselves."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from practicum.cli.yaml_text import parse_yaml
+from practicum.contracts.base import JsonObject
+from practicum.contracts.connectors import (
+    ApiKeyAuth,
+    Auth,
+    BasicAuth,
+    BearerAuth,
+    ClientCredentialsAuth,
+    NoAuth,
+)
+from practicum.errors import ConfigurationError
+
+_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+AUTH_FORMS = (
+    "`none`, `api_key:env:CRM_KEY`, `api_key:env:CRM_KEY:header:X-Key` (or `query`, `cookie`), `bearer:env:TOKEN`, "
+    "`basic:env:CRM_USER:env:CRM_PASSWORD`, `client_credentials:env:ERP_ID:env:ERP_SECRET`. A secret stands in an "
+    "environment variable, `env:VARIABLE`, or in a file, `file:PATH`."
+)
+
+
+def labels_of(given: Sequence[str]) -> dict[str, str]:
+    """Labels from `name=value`.
+
+    Raises:
+        typer.BadParameter: one has no `=`.
+    """
+    found: dict[str, str] = {}
+    for label in given:
+        name, equals, value = label.partition("=")
+        if not name or not equals:
+            raise typer.BadParameter(f"{label!r} is no label; it looks like suite=orders.")
+        found[name] = value
+    return found
+
+
+def text_of(source: str) -> str:
+    """The text of a file, or of stdin for `-`.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
+    try:
+        return sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigurationError(f"{source} cannot be read: {why}.", mend="Name a file that exists.") from None
+
+
+def json_of(text: str, what: str) -> JsonValue:
+    """A JSON value from its text.
+
+    Raises:
+        ConfigurationError: it is no JSON.
+    """
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{what} is no JSON: {error}.", mend="Mend the text there.") from None
+    return value
+
+
+def object_of(text: str, what: str) -> JsonObject:
+    """A JSON object from its text.
+
+    Raises:
+        ConfigurationError: it is no JSON object.
+    """
+    try:
+        return _OBJECT.validate_python(json_of(text, what))
+    except ValidationError:
+        raise ConfigurationError(f"{what} is no JSON object.", mend='It looks like {"id": 1042}.') from None
+
+
+def arguments_of(given: str | None) -> JsonObject:
+    """The arguments of a call: JSON, `@FILE`, or `-` for stdin.
+
+    Raises:
+        ConfigurationError: they cannot be read or are no JSON object.
+    """
+    if given is None:
+        return {}
+    if given == "-":
+        return object_of(text_of("-"), "Standard input")
+    if given.startswith("@"):
+        return object_of(text_of(given[1:]), given[1:])
+    return object_of(given, "The arguments")
+
+
+def document_of(source: str) -> JsonObject:
+    """A document from a file: JSON, or YAML where the name or the text says so.
+
+    Raises:
+        ConfigurationError: it cannot be read or parsed.
+        MissingExtraError: it is YAML, and no YAML parser is installed.
+    """
+    text = text_of(source)
+    if not source.endswith((".yaml", ".yml")) and text.lstrip()[:1] in ("{", "["):
+        return object_of(text, source)
+    try:
+        return _OBJECT.validate_python(parse_yaml(text, source))
+    except ValidationError:
+        raise ConfigurationError(f"{source} holds no object.", mend="An OpenAPI document is an object.") from None
+
+
+def auth_of(given: str) -> Auth:
+    """A credential from `KIND:SECRET...`.
+
+    Raises:
+        typer.BadParameter: it does not look like one.
+        ConfigurationError: a secret it points to is not there.
+    """
+    kind, *parts = given.split(":")
+    secrets: list[str] = []
+    while len(parts) > 1 and parts[0] in ("env", "file"):
+        secrets.append(secret_of(f"{parts[0]}:{parts[1]}"))
+        parts = parts[2:]
+    match kind, secrets, parts:
+        case "none", [], []:
+            return NoAuth()
+        case "api_key", [value], []:
+            return ApiKeyAuth(value=value)
+        case "api_key", [value], ["header" | "query" | "cookie" as location, name]:
+            return ApiKeyAuth(value=value, location=location, name=name)
+        case "bearer", [token], []:
+            return BearerAuth(token=token)
+        case "basic", [username, password], []:
+            return BasicAuth(username=username, password=password)
+        case "client_credentials", [client_id, client_secret], []:
+            return ClientCredentialsAuth(client_id=client_id, client_secret=client_secret)
+        case _:
+            # What was given is not repeated: it may be a secret typed where its place should stand.
+            raise typer.BadParameter(f"This is no credential. There are: {AUTH_FORMS}", param_hint="--auth")
+
+
+def secret_of(place: str) -> str:
+    """The secret that stands in `env:VARIABLE` or `file:PATH`.
+
+    Raises:
+        typer.BadParameter: it names no place.
+        ConfigurationError: nothing is there.
+    """
+    kind, _, name = place.partition(":")
+    if kind == "env" and name:
+        secret = os.environ.get(name, "")
+    elif kind == "file" and name:
+        secret = text_of(name).strip()
+    else:
+        raise typer.BadParameter("A secret is given as env:VARIABLE or file:PATH, so that no other user can see it.")
+    if not secret:
+        raise ConfigurationError(f"There is no secret in {kind}:{name}.", mend=f"Set {name}, or name another place.")
+    return secret
