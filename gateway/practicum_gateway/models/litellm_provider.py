@@ -6,6 +6,7 @@ retry (the caller of the gateway owns retries) and not to print.
 
 import asyncio
 import os
+import warnings
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -109,6 +110,8 @@ def _definitions(prompt: Prompt) -> list[JsonObject]:
 
 def _import_litellm() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else its import fetches a price list
+    # It builds types when it first uses them, and each warns of what no reader can change.
+    warnings.filterwarnings("ignore", message=r"Items? '.*' on TypedDict class", category=UserWarning)
     import litellm  # seconds of CPU and 200 MB, only for those who call a model through it
 
     litellm.suppress_debug_info = True

@@ -10,6 +10,7 @@ from practicum_gateway.models.provider import Prompt
 
 _KEYLIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|prk|key|AIza)[-_][\w*.-]{6,}|Bearer\s+\S+", re.IGNORECASE)
 _LIBRARY_PREFIX = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception): )*(?:\w+Exception - )?")
+_JSON_FAULT = re.compile(r"Expecting (?:value|property|',')|Extra data|Unterminated string|Invalid \\escape")
 _NUMBER = re.compile(r"\d{1,6}(?:\.\d+)?")
 _TOO_LONG = 400
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 423, 425, 429})
@@ -41,7 +42,7 @@ def _classified(error: Exception, prompt: Prompt) -> PracticumError:
     said = _said(error, prompt)
     if not isinstance(status, int) or status in _WORTH_ANOTHER_TRY or status // 100 != _CLIENT_ERROR:
         wait = _retry_after(error)
-        what = f"failed with {status}" if isinstance(status, int) else "failed"
+        what = f"failed with {status}" if _headers(error) else "failed"
         return ModelProviderError(
             f"The provider of model '{alias}' {what}: {said}",
             mend=f"Try again in {wait:g} s." if wait is not None else "Try again; is the model server up?",
@@ -62,6 +63,8 @@ def _said(error: Exception, prompt: Prompt) -> str:
     if prompt.api_key:
         text = text.replace(prompt.api_key, "[key]")
     text = _KEYLIKE.sub("[key]", _LIBRARY_PREFIX.sub("", text))
+    if _JSON_FAULT.match(text):
+        return f"its answer is not JSON ({text})"
     if len(text) > _TOO_LONG:
         text = text[:_TOO_LONG] + " ..."
     return text or type(error).__name__
@@ -69,10 +72,18 @@ def _said(error: Exception, prompt: Prompt) -> str:
 
 def _retry_after(error: Exception) -> float | None:
     """Seconds the provider asked to wait, where it said so in seconds or milliseconds."""
+    headers = _headers(error)
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is not None and _NUMBER.fullmatch(value):
+            return float(value) * scale
+    return None
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    """The headers of the provider's answer; none where it gave none and the library made a status up."""
     response = getattr(error, "response", None)
     for headers in (getattr(response, "headers", None), getattr(error, "litellm_response_headers", None)):
-        for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            value = cast("Mapping[str, str]", headers).get(name) if isinstance(headers, Mapping) else None
-            if value is not None and _NUMBER.fullmatch(value):
-                return float(value) * scale
-    return None
+        if isinstance(headers, Mapping) and headers:
+            return cast("Mapping[str, str]", headers)
+    return {}
