@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from pydantic import JsonValue
-from sqlalchemy import Index, String, UniqueConstraint
+from sqlalchemy import Float, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from practicum_gateway.store.engine import Base
@@ -38,4 +38,4 @@ class InvocationRow(Base):
     started: Mapped[datetime]
     sent: Mapped[datetime | None]
     finished: Mapped[datetime | None]
-    seconds: Mapped[float | None]
+    seconds: Mapped[float | None] = mapped_column(Float(53))

@@ -1,0 +1,122 @@
+"""API keys: issued, recognised, refused."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from practicum.contracts.access import KeyRequest, Role
+from practicum.contracts.base import utc_now
+from practicum.errors import ConfigurationError, ForbiddenError, NotFoundError, UnauthenticatedError
+from practicum_gateway.access.keys import KEY_PREFIX, SHOWN, Keys
+from practicum_gateway.access.principals import Principal
+from practicum_gateway.store.access_tables import KeyRow
+from practicum_gateway.store.engine import Store
+
+
+@pytest.fixture
+def keys(store: Store) -> Keys:
+    return Keys(store)
+
+
+async def test_an_issued_key_says_who_is_calling(keys: Keys) -> None:
+    issued = await keys.issue(KeyRequest(principal="ann", role=Role.DEVELOPER))
+    principal = await keys.authenticate(issued.key)
+    assert principal == Principal(name="ann", role=Role.DEVELOPER, key_id=issued.info.id)
+    assert issued.key.startswith(KEY_PREFIX)
+    assert issued.key not in repr(issued)
+
+
+async def test_the_store_never_holds_a_key(keys: Keys, store: Store) -> None:
+    issued = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT))
+    async with store.read() as session:
+        row = (await session.scalars(select(KeyRow))).one()
+    assert issued.key not in {str(value) for value in vars(row).values()}
+    assert issued.key.startswith(row.prefix)
+    assert len(row.prefix) == SHOWN
+
+
+@pytest.mark.parametrize("forged", ["", "prk_", "prk_" + "a" * 43, "Bearer x", "' OR 1=1 --", "prk_\u2603\u0000"])
+async def test_a_forged_key_is_refused(keys: Keys, forged: str) -> None:
+    await keys.issue(KeyRequest(principal="ann", role=Role.AGENT))
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate(forged)
+
+
+async def test_a_key_with_the_right_beginning_and_another_end_is_refused(keys: Keys) -> None:
+    issued = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT))
+    other = issued.key[:-1] + ("A" if issued.key[-1] != "A" else "B")
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate(other)
+
+
+async def test_an_expired_key_is_refused(keys: Keys, store: Store) -> None:
+    issued = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT, expires_in_seconds=60))
+    assert (await keys.authenticate(issued.key)).name == "ann"
+    async with store.write() as session:
+        await session.execute(update(KeyRow).values(expires=utc_now() - timedelta(seconds=1)))
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate(issued.key)
+
+
+async def test_a_revoked_key_is_refused_at_once(keys: Keys) -> None:
+    issued = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT))
+    await keys.revoke(issued.info.id)
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate(issued.key)
+    assert (await keys.list())[0].revoked
+    with pytest.raises(NotFoundError):
+        await keys.revoke("key_nobody")
+
+
+async def test_refusals_do_not_say_why(keys: Keys) -> None:
+    revoked = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT))
+    await keys.revoke(revoked.info.id)
+    texts: set[str] = set()
+    for key in (revoked.key, "prk_unknown-unknown-unknown"):
+        with pytest.raises(UnauthenticatedError) as caught:
+            await keys.authenticate(key)
+        texts.add(str(caught.value))
+    assert len(texts) == 1
+
+
+async def test_an_episode_key_acts_in_its_episode_only_and_ends_with_it(keys: Keys) -> None:
+    issued = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT), episode="ep_1")
+    principal = await keys.authenticate(issued.key)
+    principal.require_episode("ep_1")
+    with pytest.raises(ForbiddenError):
+        principal.require_episode("ep_2")
+    await keys.revoke_of_episode("ep_1")
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate(issued.key)
+
+
+async def test_installing_another_key_rotates_the_first(keys: Keys) -> None:
+    await keys.install("prk_first-first-first-first", "admin", Role.ADMIN)
+    await keys.install("prk_first-first-first-first", "admin", Role.ADMIN)
+    assert (await keys.authenticate("prk_first-first-first-first")).role is Role.ADMIN
+    await keys.install("prk_other-other-other-other", "admin", Role.ADMIN)
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate("prk_first-first-first-first")
+    assert len(await keys.list()) == 1
+
+
+async def test_a_short_configured_key_is_refused_and_not_repeated(keys: Keys) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        await keys.install("hunter2", "admin", Role.ADMIN)
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_two_keys_with_the_same_beginning_are_told_apart(keys: Keys) -> None:
+    await keys.install("prk_same-beginning-0000001", "admin", Role.ADMIN)
+    await keys.install("prk_same-beginning-0000002", "worker", Role.WORKER)
+    assert (await keys.authenticate("prk_same-beginning-0000001")).name == "admin"
+    assert (await keys.authenticate("prk_same-beginning-0000002")).name == "worker"
+
+
+def test_roles_are_required_by_name_and_an_admin_has_all() -> None:
+    agent = Principal(name="bot", role=Role.AGENT, key_id="k")
+    with pytest.raises(ForbiddenError, match="may not register connectors") as caught:
+        agent.require(Role.DEVELOPER, to="register connectors")
+    assert "admin, developer" in str(caught.value)
+    Principal(name="root", role=Role.ADMIN, key_id="k").require(Role.DEVELOPER, to="register connectors")
