@@ -1,20 +1,38 @@
 """A connector, compiled once from a document and a registration: what the gateway holds and calls.
 
-document = await load_source(spec)                        # fetch or take over, parse, check
-connector = CompiledConnector.compile(spec, document)     # CPU only: run it in a thread for big documents
-prepared = connector.prepare("crm_get_customer", {"id": 7})          # CallError when the arguments do not fit
-sent = await connector.send(prepared, idempotency_key="ep_1:0:0")    # never raises for what the system did
-observation = connector.observe(sent)                                # what the model is told
+::
+
+    document = await load_source(spec)  # taken over or fetched, parsed and checked
+    connector = CompiledConnector.compile(spec, document)  # CPU only: a thread's work for big documents
+    prepared = connector.prepare("crm_get_customer", {"id": 7})  # CallError when the arguments do not fit
+    sent = await connector.send(prepared, idempotency_key="ep_1:0:0")  # raises nothing for what the system does
+    observation = connector.observe(sent)  # what the model is told
 """
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from typing import Self
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import ConnectorSpec, OperationReport
+from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, OperationReport
 from practicum.contracts.tools import Observation, Tool
-from practicum_connectors.document import Document
-from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse
+from practicum.errors import DocumentError, NotFoundError, UpstreamError
+from practicum_connectors.auth import Credentials, credentials_for, redact, redact_bytes
+from practicum_connectors.calls import PreparedCall, Sent
+from practicum_connectors.catalogue.plan import ToolPlan
+from practicum_connectors.compiled import Compiled, compile_document
+from practicum_connectors.document import Document, load_document
+from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, origin_of
+from practicum_connectors.fetch import fetch_document
+from practicum_connectors.idempotency import key_for
+from practicum_connectors.request.build import RequestBuilder
+from practicum_connectors.response.check import ResponseChecks
+from practicum_connectors.response.observe import DEFAULT_LIMIT, Observer
+from practicum_connectors.sender import Sender
+
+_UNAUTHORIZED = 401
 
 
 async def load_source(spec: ConnectorSpec) -> Document:
@@ -23,55 +41,15 @@ async def load_source(spec: ConnectorSpec) -> Document:
     Raises:
         DocumentError: it cannot be fetched or read; nothing else is raised.
     """
-    raise NotImplementedError
-
-
-class PreparedCall:
-    """A call that fits its tool and its document, not yet sent and without credentials.
-
-    Attributes:
-        tool: the tool.
-        arguments: what was asked for.
-        request: the HTTP request without credentials and without idempotency key (frozen; safe to record).
-        safe: reads only and by a safe method: may be repeated at will.
-    """
-
-    tool: Tool
-    arguments: JsonObject
-    request: HttpRequest
-    safe: bool
-
-    @property
-    def repeatable(self) -> bool:
-        """May be sent again with the same idempotency key: safe, or the system itself recognises the key."""
-        raise NotImplementedError
-
-
-class Sent:
-    """What came of sending a prepared call.
-
-    Attributes:
-        prepared: the call.
-        delivery: `ANSWERED`; `NOT_SENT` (surely nothing reached the system); `LOST` (sent, the answer was lost).
-        response: the answer, only when answered.
-        reason: why there is none, in words, secrets redacted.
-        seconds: wall seconds it took.
-    """
-
-    prepared: PreparedCall
-    delivery: Delivery
-    response: HttpResponse | None
-    reason: str | None
-    seconds: float
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether an unsafe call may have taken effect: the ledger must never repeat it silently."""
-        raise NotImplementedError
+    if spec.document is not None:
+        return load_document(spec.document, origin=spec.source)
+    if spec.source is None:
+        raise DocumentError("There is neither a document nor a source.", mend="Give `document` or `source`.")
+    return await fetch_document(spec.source, private_network=spec.private_network)
 
 
 class CompiledConnector:
-    """A registered system, ready to be called. Holds connections: close it with `aclose` or `async with`.
+    """A registered system, ready to be called. It holds connections: close it with `aclose` or `async with`.
 
     Attributes:
         name: the connector's name.
@@ -83,13 +61,30 @@ class CompiledConnector:
         report: what became of each operation.
     """
 
-    name: str
-    title: str
-    version: str
-    base_url: str
-    digest: str
-    tools: Mapping[str, Tool]
-    report: tuple[OperationReport, ...]
+    def __init__(self, spec: ConnectorSpec, document: Document, compiled: Compiled) -> None:
+        """Take over what `compile` made.
+
+        Args:
+            spec: the registration.
+            document: its document.
+            compiled: its tools.
+
+        Raises:
+            DocumentError: the credential does not fit the document.
+        """
+        self._spec = spec
+        self.name: str = spec.name
+        self.title = document.title
+        self.version = document.version
+        self.digest = document.digest
+        self.base_url = compiled.base_url
+        self.report: tuple[OperationReport, ...] = compiled.report
+        self.tools: Mapping[str, Tool] = {name: plan.tool for name, plan in compiled.plans.items()}
+        self._compiled = compiled
+        self._builders: dict[str, RequestBuilder] = {}
+        self._sender = Sender(private_network=spec.private_network)
+        self._credentials: Credentials = credentials_for(spec.auth, document, compiled.base_url, self._sender)
+        self._observer = Observer(ResponseChecks(document))
 
     @classmethod
     def compile(cls, spec: ConnectorSpec, document: Document) -> Self:
@@ -98,16 +93,44 @@ class CompiledConnector:
         Raises:
             DocumentError: the document says nowhere where the system listens, or the credential does not fit it.
         """
-        raise NotImplementedError
+        return cls(spec, document, compile_document(spec, document))
+
+    def describe(self, created: datetime) -> ConnectorReport:
+        """The registration as it is reported.
+
+        Args:
+            created: when it was registered.
+        """
+        connector = Connector(
+            name=self.name,
+            title=self.title,
+            version=self.version,
+            base_url=self.base_url,
+            mode=self._spec.mode,
+            auth=self._spec.auth.kind,
+            tools=len(self.tools),
+            created=created,
+            digest=self.digest,
+        )
+        return ConnectorReport(connector=connector, operations=self.report)
 
     def prepare(self, tool: str, arguments: JsonObject) -> PreparedCall:
         """Build the request of a call and prove that it says what was asked for.
+
+        Args:
+            tool: exposed name of the tool.
+            arguments: its arguments.
 
         Raises:
             NotFoundError: there is no such tool.
             CallError: the arguments do not fit; its text and `errors` are written for the model.
         """
-        raise NotImplementedError
+        plan = self._plan(tool)
+        builder = self._builders.get(tool)
+        if builder is None:
+            builder = RequestBuilder(plan, self._compiled.base_of[tool], self._compiled.routes)
+            self._builders[tool] = builder
+        return PreparedCall(plan, arguments, builder.build(arguments))
 
     async def send(
         self,
@@ -117,24 +140,84 @@ class CompiledConnector:
         traceparent: str | None = None,
         timeout_seconds: float = 30.0,
     ) -> Sent:
-        """Inject credentials and send, once (a 401 refreshes an OAuth token and sends a second time).
+        """Put in the credential and send, once; a 401 that a fresh token may mend is answered by one more try.
 
         Args:
             prepared: the call.
             idempotency_key: forwarded where the system supports one.
             traceparent: W3C trace context to pass on.
-            timeout_seconds: bound on the whole exchange.
+            timeout_seconds: bound on each exchange.
         """
-        raise NotImplementedError
+        request = prepared.request
+        if idempotency_key is not None and prepared.plan.idempotency is not None:
+            parameter = prepared.plan.idempotency
+            request = request.with_header(parameter.name, key_for(parameter, idempotency_key))
+        if traceparent is not None:
+            request = request.with_header("traceparent", traceparent)
+        started = time.perf_counter()
+        exchange = await self._send(request, timeout_seconds)
+        return Sent(
+            prepared=prepared,
+            delivery=exchange.delivery,
+            response=self._cleaned(exchange.response),
+            reason=self.redact(exchange.reason) if exchange.reason else None,
+            mend=exchange.mend,
+            seconds=time.perf_counter() - started,
+        )
 
-    def observe(self, sent: Sent) -> Observation:
-        """What the model is told: bounded, parseable, redacted."""
-        raise NotImplementedError
+    def observe(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observation:
+        """What the model is told: bounded, parseable, redacted.
+
+        Args:
+            sent: what came of the call.
+            limit: most characters of content.
+        """
+        seen = self._observer.observe(sent, limit)
+        return seen.model_copy(
+            update={
+                "content": self.redact(seen.content),
+                "warnings": tuple(self.redact(warning) for warning in seen.warnings),
+            }
+        )
 
     def redact(self, text: str) -> str:
         """The text without this connector's credential values."""
-        raise NotImplementedError
+        return redact(text, self._credentials.secrets())
 
     async def aclose(self) -> None:
         """Close its connections."""
-        raise NotImplementedError
+        await self._sender.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _cleaned(self, response: HttpResponse | None) -> HttpResponse | None:
+        """An answer that does not repeat the credential: some systems echo headers and links."""
+        if response is None:
+            return None
+        headers = tuple((name, self.redact(value)) for name, value in response.headers)
+        return replace(response, headers=headers, body=redact_bytes(response.body, self._credentials.secrets()))
+
+    def _plan(self, tool: str) -> ToolPlan:
+        plan = self._compiled.plans.get(tool)
+        if plan is None:
+            raise NotFoundError(f"The connector {self.name} has no tool {tool!r}.", mend="List its tools.")
+        return plan
+
+    async def _send(self, request: HttpRequest, timeout_seconds: float) -> Exchange:
+        """Send with the credential, but only to the origin that it is bound to."""
+        if request.origin != origin_of(self.base_url):
+            return await self._sender.send(request, timeout_seconds=timeout_seconds)
+        try:
+            dressed = await self._credentials.apply(request)
+            exchange = await self._sender.send(dressed, timeout_seconds=timeout_seconds)
+            refused = exchange.response is not None and exchange.response.status == _UNAUTHORIZED
+            if refused and self._credentials.renew(dressed):
+                dressed = await self._credentials.apply(request)
+                exchange = await self._sender.send(dressed, timeout_seconds=timeout_seconds)
+        except UpstreamError as error:
+            return Exchange(Delivery.NOT_SENT, reason=error.detail, mend=error.mend)
+        return exchange

@@ -1,0 +1,40 @@
+"""The guard against reaching inside: which addresses of a host a connector may speak to."""
+
+import asyncio
+import ipaddress
+import socket
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class AddressError(Exception):
+    """A host cannot be resolved, or leads where the connector may not go; its text says which."""
+
+
+async def public_address(host: str, port: int) -> str:
+    """One address of a host, every one of which is public; the caller connects to this and to no other.
+
+    Raises:
+        AddressError: the host is unknown, or one of its addresses is private.
+    """
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise AddressError(f"The host {host!r} is not known.") from None
+    addresses = [str(entry[4][0]) for entry in found]
+    private = [address for address in addresses if not is_public(address)]
+    if private or not addresses:
+        raise AddressError(f"The host {host!r} has a private address.")
+    return addresses[0]
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address belongs to the public internet, looked at through every way of wrapping one in another."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if inner is None and ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)

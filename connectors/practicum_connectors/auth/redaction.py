@@ -1,0 +1,34 @@
+"""Taking secrets out of texts, in every spelling in which they might come back."""
+
+import json
+from collections.abc import Iterable
+from urllib.parse import quote, quote_plus
+
+REDACTED = "[redacted]"
+"""Stands where a secret stood."""
+
+_SHORTEST_SECRET = 4  # shorter ones occur in any text by chance
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """The text without the secrets, as they are, URL-encoded or escaped in JSON."""
+    for spelling in _all_spellings(secrets):
+        text = text.replace(spelling, REDACTED)
+    return text
+
+
+def redact_bytes(data: bytes, secrets: Iterable[str]) -> bytes:
+    """The same for UTF-8 that is not read yet, so that no later cut can leave half of a secret standing."""
+    for spelling in _all_spellings(secrets):
+        data = data.replace(spelling.encode(), REDACTED.encode())
+    return data
+
+
+def _all_spellings(secrets: Iterable[str]) -> list[str]:
+    spellings = {spelling for secret in secrets if len(secret) >= _SHORTEST_SECRET for spelling in _spellings(secret)}
+    return sorted(spellings, key=len, reverse=True)
+
+
+def _spellings(secret: str) -> set[str]:
+    escaped = json.dumps(secret)[1:-1]
+    return {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), escaped, escaped.replace("/", "\\/")}

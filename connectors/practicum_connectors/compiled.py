@@ -1,0 +1,106 @@
+"""A whole document compiled: every operation a tool or a reason why not."""
+
+import fnmatch
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from practicum.contracts.connectors import ConnectorSpec, Fidelity, OperationReport
+from practicum.errors import DocumentError
+from practicum_connectors.auth import credential_parameters
+from practicum_connectors.catalogue.compile import Compiler
+from practicum_connectors.catalogue.names import Nameable, Naming, name_operations
+from practicum_connectors.catalogue.plan import ToolPlan
+from practicum_connectors.document import Document, Operation, Unreadable, list_operations
+from practicum_connectors.exchange import origin_of
+from practicum_connectors.request.paths import Routes
+from practicum_connectors.servers import base_url_of, operation_url
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What a document became.
+
+    Attributes:
+        base_url: where the connector's calls go.
+        plans: tools and how they are called, by exposed name.
+        base_of: where each tool's calls go, by exposed name.
+        report: what became of each operation, in the document's order; those left out by pattern are not there.
+        routes: all routes of the document.
+    """
+
+    base_url: str
+    plans: dict[str, ToolPlan]
+    base_of: dict[str, str]
+    report: tuple[OperationReport, ...]
+    routes: Routes
+
+
+def compile_document(spec: ConnectorSpec, document: Document) -> Compiled:
+    """Compile each operation that the registration wants.
+
+    Args:
+        spec: the registration.
+        document: its document.
+
+    Raises:
+        DocumentError: the document says nowhere where the system listens, or the credential does not fit it.
+    """
+    base_url = base_url_of(spec, document)
+    compiler = Compiler(spec.name, document, credential_parameters(spec.auth, document))
+    operations = list(list_operations(document))
+    namings = name_operations(spec.name, [_nameable(operation) for operation in operations])
+    plans: dict[str, ToolPlan] = {}
+    base_of: dict[str, str] = {}
+    report: list[OperationReport] = []
+    for operation, naming in zip(operations, namings, strict=True):
+        if not _wanted(spec, naming.operation):
+            continue
+        try:
+            if isinstance(operation, Unreadable):
+                raise DocumentError(operation.reason)  # noqa: TRY301 (one way to be refused)
+            url, moved = operation_url(spec, document, operation, base_url)
+            plan = compiler.compile(operation, naming)
+        except DocumentError as error:
+            report.append(_refused(operation, naming, error))
+            continue
+        plans[naming.tool], base_of[naming.tool] = plan, url
+        notes = [*plan.notes, *moved]
+        if origin_of(url) != origin_of(base_url):
+            notes.append(f"It is called at {origin_of(url)}, where the connector's credential is not sent.")
+        report.append(_reported(operation, naming, notes))
+    routes = Routes((o.method, o.path) for o in operations if isinstance(o, Operation))
+    return Compiled(base_url, plans, base_of, tuple(report), routes)
+
+
+def _nameable(operation: Operation | Unreadable) -> Nameable:
+    return Nameable(operation.operation_id, operation.method, operation.path)
+
+
+def _wanted(spec: ConnectorSpec, name: str) -> bool:
+    def any_fits(patterns: Iterable[str]) -> bool:
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+    return (not spec.include or any_fits(spec.include)) and not any_fits(spec.exclude)
+
+
+def _reported(operation: Operation | Unreadable, naming: Naming, notes: Iterable[str]) -> OperationReport:
+    lost = tuple(dict.fromkeys(notes))
+    return OperationReport(
+        operation=naming.operation,
+        method=operation.method,
+        path=operation.path,
+        tool=naming.tool,
+        fidelity=Fidelity.DEGRADED if lost else Fidelity.EXACT,
+        notes=lost,
+    )
+
+
+def _refused(operation: Operation | Unreadable, naming: Naming, error: DocumentError) -> OperationReport:
+    return OperationReport(
+        operation=naming.operation,
+        method=operation.method,
+        path=operation.path,
+        tool=None,
+        fidelity=Fidelity.REFUSED,
+        notes=(error.detail, error.mend) if error.mend else (error.detail,),
+    )
