@@ -1,9 +1,15 @@
 """What a test of the worker works with: a Temporal client, a scripted gateway behind HTTP, a task queue."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from uuid import uuid4
 
 from temporalio.client import Client, WorkflowHandle
@@ -74,11 +80,29 @@ class Stage:
 SetStage = Callable[[ScriptedDoor], Stage]
 
 
-async def connected(address: str) -> Client:
+@contextmanager
+def temporal_server() -> Generator[str]:
+    """Address of a Temporal server that lives in memory."""
+    program = shutil.which("temporal") or str(Path(sys.executable).with_name("temporal"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = f"{program} server start-dev --headless --ip 127.0.0.1 --port {port} --log-level never"
+    server = subprocess.Popen(command.split(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(10)
+        # temporalio's threads crash a Python that ends while they are busy; without a server they soon are not.
+        time.sleep(0.5)
+
+
+async def connected(address: str, identity: str | None = None) -> Client:
     """Temporal's client, with the payloads of the house, once the server is up."""
     for _ in range(200):
         try:
-            return await Client.connect(address, data_converter=DATA_CONVERTER)
+            return await Client.connect(address, data_converter=DATA_CONVERTER, identity=identity)
         except RuntimeError:
             await asyncio.sleep(0.1)
     raise AssertionError("Temporal did not come up.")

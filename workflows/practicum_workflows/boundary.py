@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from practicum.episode.failures import Failure, Patience, Retries, judge
 from practicum.errors import AccessError, PracticumError
@@ -42,12 +42,15 @@ async def boundary(retries: Retries, *, wait_for_access: bool = False) -> AsyncG
         raise _for_temporal(failure, patience, failed, retries) from None
     except asyncio.CancelledError:
         details = activity.cancellation_details()
-        if details is not None and details.worker_shutdown:
-            # Temporal would report a cancel: to the workflow, a person's wish. Another worker does it instead.
-            raise ApplicationError("The worker was stopped.", type="worker_shutdown") from None
-        raise
+        if details is None or details.cancel_requested:
+            raise
+        # A stopped worker, or an attempt that was given up. Reported as what it is to Temporal, a cancel, it would be
+        # a person's wish to the workflow; so it is a failure, and another worker tries again.
+        raise ApplicationError(
+            "The attempt was broken off.", type="interrupted", category=ApplicationErrorCategory.BENIGN
+        ) from None
     except Exception as error:  # noqa: BLE001  # the boundary: whatever else it is may quote what it was reading
-        activity.logger.error("An activity failed with %s.", type(error).__name__)
+        activity.logger.error("An unforeseen %s.", type(error).__name__)
         unforeseen = judge(PracticumError(type(error).__name__))
         raise _for_temporal(unforeseen, unforeseen.patience, failed, retries) from None
     finally:
@@ -65,10 +68,13 @@ def _for_temporal(failure: Failure, patience: Patience, failed: int, retries: Re
         failed += 1
         activity.heartbeat(failed)
     hopeless = patience is Patience.NONE or (patience is Patience.SOME and failed >= retries.attempts)
+    activity.logger.warning("Attempt failed%s: %s", " for good" if hopeless else "", failure.reason)
     asked = failure.retry_after
     return ApplicationError(
         failure.reason,
         type=failure.code,
         non_retryable=hopeless,
         next_retry_delay=None if asked is None else timedelta(seconds=retries.wait(1, asked)),
+        # Logged above in a line; Temporal would add a stack trace of this file to each.
+        category=ApplicationErrorCategory.BENIGN,
     )
