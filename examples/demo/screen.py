@@ -45,7 +45,8 @@ class Screen:
             case "approval.requested":
                 self.line("  asks    an access rule wants a person's yes for this call", "yellow")
             case "approval.decided":
-                self.line(f"  answer  {_short(event.data.get('status'))}", "yellow")
+                answer = "approved" if event.data.get("approve") else "denied"
+                self.line(f"  {answer} by {_short(event.data.get('decided_by'))}", "yellow")
             case _:
                 return
 
