@@ -1,0 +1,138 @@
+"""Measures the local model: `python -m examples.models.evaluate --server URL [--adapter 1.0] [--examples FILE] --out FILE`.
+
+Each task is tried once, greedily, through the real server, in the episode and dialect of production; the state
+verifier decides. The result has every number with its count and its Wilson interval.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from examples.models.attempt import Attempt, attempt
+from examples.models.practice import SYSTEM, Practice
+from examples.tasks.generate import generate
+from practicum.contracts.base import JsonObject
+from practicum.contracts.messages import Message
+from practicum.contracts.models import ExampleSet, ModelSpec, Provider, Sampling
+from practicum.contracts.tasks import Split, Task
+from practicum_gateway.models.llama_cpp import DEFAULT_CODEC, LlamaCppProvider
+
+_LOG = logging.getLogger("evaluate")
+_Z = 1.959963984540054
+"""Of the normal distribution, for intervals of 95 %."""
+
+
+def wilson(successes: int, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share; the whole range when nothing was counted."""
+    if not count:
+        return 0.0, 1.0
+    share, square = successes / count, _Z**2
+    centre = (share + square / (2 * count)) / (1 + square / count)
+    half = _Z / (1 + square / count) * math.sqrt(share * (1 - share) / count + square / (4 * count**2))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def measured(successes: int, count: int) -> JsonObject:
+    """A share with its count and interval, as it is reported."""
+    low, high = wilson(successes, count)
+    rate = round(successes / count, 4) if count else None
+    return {"successes": successes, "n": count, "rate": rate, "low": round(low, 4), "high": round(high, 4)}
+
+
+def read_examples(path: Path, shown: int) -> ExampleSet:
+    """Solved conversations from a file with one a line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    episodes = tuple(tuple(Message.model_validate(message) for message in json.loads(line)) for line in lines)
+    return ExampleSet(episodes=episodes, shown=shown)
+
+
+def specification(server: str, adapter: float, examples: ExampleSet | None = None) -> ModelSpec:
+    """The local model as it is registered with a gateway."""
+    return ModelSpec(
+        alias="local",
+        provider=Provider.LLAMA_CPP,
+        target="smollm2",
+        base_url=server,
+        codec=DEFAULT_CODEC,
+        adapter={0: adapter} if adapter else {},
+        sampling=Sampling(temperature=0.0, max_tokens=160),
+        system=SYSTEM,
+        examples=examples,
+    )
+
+
+async def evaluate(spec: ModelSpec, tasks: Sequence[Task], parallel: int) -> list[Attempt]:
+    """Every task tried once, some at the same time, each in systems of its own."""
+    provider, waiting, done = LlamaCppProvider(), list(reversed(tasks)), list[Attempt]()
+
+    async def work() -> None:
+        async with await Practice.open() as practice:
+            while waiting:
+                tried = await attempt(practice, provider, spec, waiting.pop())
+                done.append(tried)
+                _LOG.info("%d/%d %s %s", len(done), len(tasks), tried.task.id, tried.verdict.reward)
+
+    try:
+        await asyncio.gather(*(work() for _ in range(parallel)))
+    finally:
+        await provider.aclose()
+    order = {task.id: number for number, task in enumerate(tasks)}
+    return sorted(done, key=lambda tried: order[tried.task.id])
+
+
+def summary(attempts: Iterable[Attempt]) -> JsonObject:
+    """Success in all and by family; attempts without a verdict are counted apart."""
+    by_family: dict[str, list[float]] = defaultdict(list)
+    unscored = 0
+    for tried in attempts:
+        if tried.verdict.reward is None:
+            unscored += 1
+        else:
+            by_family[tried.task.family].append(tried.verdict.reward)
+    everything = [reward for rewards in by_family.values() for reward in rewards]
+    families: JsonObject = {
+        family: measured(round(sum(rewards)), len(rewards)) for family, rewards in sorted(by_family.items())
+    }
+    return {"all": measured(round(sum(everything)), len(everything)), "unscored": unscored, "families": families}
+
+
+def main() -> None:
+    """Read the command line, measure, and write the summary and every attempt."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    parser = argparse.ArgumentParser(prog="python -m examples.models.evaluate")
+    parser.add_argument("--server", required=True, help="URL of a llama.cpp server")
+    parser.add_argument("--adapter", type=float, default=0.0, help="scale of the server's adapter 0")
+    parser.add_argument("--examples", type=Path, help="solved conversations to show the nearest of")
+    parser.add_argument("--shown", type=int, default=1)
+    parser.add_argument("--split", type=Split, default=Split.HELD_OUT)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--parallel", type=int, default=4)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    examples = read_examples(options.examples, options.shown) if options.examples else None
+    spec = specification(options.server, options.adapter, examples)
+    tasks = generate(options.split, options.count, options.seed)
+    attempts = asyncio.run(evaluate(spec, tasks, options.parallel))
+    tried = [
+        {
+            "task": one.task.id,
+            "reward": one.verdict.reward,
+            "differences": list(one.verdict.differences),
+            "messages": [message.model_dump(mode="json", exclude_defaults=True) for message in one.messages],
+        }
+        for one in attempts
+    ]
+    result = {"split": options.split, "summary": summary(attempts), "attempts": tried}
+    options.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _LOG.info("%s", json.dumps(result["summary"], indent=1))
+
+
+if __name__ == "__main__":
+    main()
