@@ -1,6 +1,6 @@
 """An episode on a real Temporal server, through a real worker and real HTTP."""
 
-from practicum.contracts.episodes import Cause, EpisodeResult, EpisodeStatus, Limits
+from practicum.contracts.episodes import Cause, EpisodeResult, EpisodeStatus, Limits, TurnReceipt, TurnRequest
 from practicum.contracts.tools import CallStatus
 from practicum.errors import GatewayUnavailableError, ModelProviderError, PracticumError, UnauthenticatedError
 from tests.sdk.episode.scripted import Scripted, ScriptedDoor, ScriptedTurn, ended_episode
@@ -88,16 +88,16 @@ async def test_a_failing_model_is_named_even_when_time_runs_out_over_it(stage: S
 async def test_a_gateway_that_is_away_is_waited_for_longer_than_a_model(stage: SetStage) -> None:
     away = GatewayUnavailableError("deploying", retry_after=0.1)
     busy = ModelProviderError("busy", retry_after=0.1)
-    here = stage(ScriptedDoor([ScriptedTurn(failures=[away, away, busy, away])], unclosable=[away] * 2))
+    here = stage(ScriptedDoor([ScriptedTurn(failures=[away, busy, away])], unclosable=[away]))
     async with here.with_attempts(2).worker():
         result = await (await here.start()).result()
     assert result.status is EpisodeStatus.COMPLETED
-    assert here.door.attempts[0] == [1, 2, 3, 4, 5]
+    assert here.door.attempts[0] == [1, 2, 3, 4]
 
 
 async def test_a_refused_key_ends_the_work_but_not_the_wish_to_close(stage: SetStage) -> None:
     refused: PracticumError = UnauthenticatedError("no such key", retry_after=0.1)
-    here = stage(ScriptedDoor([ScriptedTurn(failures=[refused])], unclosable=[refused] * 2))
+    here = stage(ScriptedDoor([ScriptedTurn(failures=[refused])], unclosable=[refused]))
     async with here.worker():
         handle = await here.start()
         result = await handle.result()
@@ -114,3 +114,35 @@ async def test_an_episode_that_someone_else_ended_keeps_that_end(stage: SetStage
     async with here.worker():
         result = await handle.result()
     assert (result.status, result.cause, result.reason) == (EpisodeStatus.CANCELLED, Cause.PERSON, None)
+
+
+class WrongDoor(ScriptedDoor):
+    """A gateway that reports another step than it was asked for."""
+
+    async def take_turn(self, episode: str, request: TurnRequest) -> TurnReceipt:
+        return (await super().take_turn(episode, request)).model_copy(update={"step": 7})
+
+
+async def test_a_gateway_that_reports_what_nobody_asked_for_ends_it_closed(stage: SetStage) -> None:
+    here = stage(WrongDoor([ScriptedTurn()]))
+    async with here.worker():
+        handle = await here.start()
+        result = await handle.result()
+    assert (result.status, result.cause) == (EpisodeStatus.FAILED, Cause.INFRASTRUCTURE)
+    assert here.door.closed[episode_of(handle)].status is EpisodeStatus.FAILED
+
+
+class WordyDoor(ScriptedDoor):
+    """A gateway whose model names a tool as long as a page."""
+
+    async def take_turn(self, episode: str, request: TurnRequest) -> TurnReceipt:
+        receipt = await super().take_turn(episode, request)
+        calls = tuple(call.model_copy(update={"tool": "\u00e4" * 5000}) for call in receipt.calls)
+        return receipt.model_copy(update={"calls": calls})
+
+
+async def test_a_tool_name_that_is_no_name_stops_nothing(stage: SetStage) -> None:
+    here = stage(WordyDoor([ScriptedTurn([Scripted(CallStatus.ERROR)]), ScriptedTurn()]))
+    async with here.worker():
+        result = await (await here.start()).result()
+    assert result.status is EpisodeStatus.COMPLETED

@@ -31,12 +31,14 @@ with workflow.unsafe.imports_passed_through():
         refusal,
     )
     from practicum.episode.durable import DECIDE, NUDGE, STATE, WORKFLOW
-    from practicum.episode.failures import Retries, cause_of
+    from practicum.episode.failures import Retries, cause_of, judge
+    from practicum.errors import EpisodeError
     from practicum_workflows.activities import EpisodeActivities
     from practicum_workflows.payloads import CallInput, CloseInput, EpisodeRun, TurnInput
 
 _LONGEST = 86_400.0
 """Seconds for which a turn or a call is tried: an outage may last, a fault that nobody mends must come to light."""
+_SHORTEST = 0.1  # a timeout of none would mean no timeout
 _RETRIES = Retries()
 _SUMMARY_BYTES = 200  # the server refuses a summary of more than 400, for ever
 
@@ -94,6 +96,13 @@ class EpisodeWorkflow:
     def _happen(self, event: Event) -> None:
         self._state = apply(self._state, event)
 
+    def _learn(self, event: TurnTaken | CallReturned) -> None:
+        """Take in what the gateway reports; what it was not asked for ends the episode, so that it is closed at all."""
+        try:
+            self._happen(event)
+        except EpisodeError as error:
+            self._happen(StepFailed(Cause.INFRASTRUCTURE, judge(error).reason))
+
     async def _do(self, action: Action) -> None:
         match action:
             case TakeTurn():
@@ -107,7 +116,7 @@ class EpisodeWorkflow:
 
     async def _turn(self, turn: TakeTurn) -> None:
         began = workflow.time()
-        limit = _LONGEST if turn.within is None else min(turn.within, _LONGEST)
+        limit = _LONGEST if turn.within is None else min(max(turn.within, _SHORTEST), _LONGEST)
         least = 0.0
         try:
             receipt = await workflow.execute_activity_method(
@@ -115,9 +124,9 @@ class EpisodeWorkflow:
                 TurnInput(episode=self._episode, step=turn.step),
                 **_options(f"turn {turn.step}", limit),
             )
-            self._happen(TurnTaken(receipt))
+            self._learn(TurnTaken(receipt))
         except ActivityError as error:
-            if limit == turn.within and _out_of_time(error):
+            if limit < _LONGEST and _out_of_time(error):
                 least = limit  # all there was, whatever the clock's grain says
             else:
                 self._happen(_failed(error))
@@ -131,7 +140,7 @@ class EpisodeWorkflow:
                 CallInput(episode=self._episode, step=invoke.step, call=invoke.call),
                 **_options(f"turn {invoke.step}, call {invoke.call}: {invoke.tool}", _LONGEST),
             )
-            self._happen(CallReturned(receipt, invoke.heard))
+            self._learn(CallReturned(receipt, invoke.heard))
         except ActivityError as error:
             self._happen(_failed(error))
         self._happen(TimeAdvanced(workflow.time() - began))
@@ -146,6 +155,7 @@ class EpisodeWorkflow:
             )
         except TimeoutError:
             self._happen(Nudged())
+        workflow.set_current_details("")
 
     async def _close(self, result: EpisodeResult) -> EpisodeResult:
         """End the episode in the gateway; what stands there is what this workflow returns."""
