@@ -2,6 +2,7 @@
 
 import json
 import os
+import ssl
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -148,13 +149,18 @@ def scrubbed_environment() -> Generator[None]:
 
 
 @contextmanager
-def serving() -> Generator[StandIn]:
+def serving(encryption: ssl.SSLContext | None = None) -> Generator[StandIn]:
     """A stand-in on a free port, until the block ends."""
     stand_in = StandIn()
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, stand_in))
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    stand_in.url = f"http://127.0.0.1:{server.server_address[1]}"
+    scheme = "http"
+    if encryption is not None:
+        # The handshake is left to each connection's own thread: a refused one must not end the server.
+        server.socket = encryption.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        scheme = "https"
+    stand_in.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
     try:
         yield stand_in
     finally:

@@ -28,6 +28,11 @@ class Address:
         """Whether it is on this machine, where no proxy belongs in between."""
         return urlsplit(self.url).hostname in _LOOPBACK
 
+    @property
+    def encrypted(self) -> bool:
+        """Whether the way to it is encrypted."""
+        return urlsplit(self.url).scheme == "https"
+
 
 def address_of(url: str | None = None, api_key: str | None = None) -> Address:
     """The gateway's address from arguments, else from `PRACTICUM_URL` and `PRACTICUM_API_KEY`.

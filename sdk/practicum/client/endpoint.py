@@ -40,7 +40,7 @@ class Endpoint(Generic[P, T]):
         self.build = build
         self.__doc__ = build.__doc__
 
-    def __get__(self, resource: Resource, owner: type[Resource]) -> Callable[P, T]:
+    def __get__(self, resource: Resource, _owner: type[Resource]) -> Callable[P, T]:
         """The method."""
 
         @wraps(self.build)
@@ -58,7 +58,7 @@ class AsyncEndpoint(Generic[P, T]):
         self.build = build
         self.__doc__ = build.__doc__
 
-    def __get__(self, resource: AsyncResource, owner: type[AsyncResource]) -> Callable[P, Coroutine[Any, Any, T]]:
+    def __get__(self, resource: AsyncResource, _owner: type[AsyncResource]) -> Callable[P, Coroutine[Any, Any, T]]:
         """The method."""
 
         @wraps(self.build)

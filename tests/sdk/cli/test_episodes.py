@@ -38,7 +38,7 @@ APPROVAL = Approval(
     call=0,
     tool="erp_refund",
     effect=Effect.MONEY,
-    arguments={"order": 1042, "note": "\u202etfel ot thgir"},
+    arguments={"order": 1042, "note": "\u202ethgir"},
     arguments_hash="abc",
     rule="default",
     requested_by="ada",
@@ -172,7 +172,7 @@ def test_approving_exactly_what_was_shown(gateway: StandIn, practicum: Types) ->
     assert "erp_refund" in listed.out
     practicum("approvals", "list", "--all")
     assert gateway.seen[-1].query == []
-    assert "\\u202etfel ot thgir" in practicum("approvals", "show", "ap1").out
+    assert "\\u202ethgir" in practicum("approvals", "show", "ap1").out
     assert practicum("approvals", "approve", "ap1", "--yes", "--reason", "fine").out.startswith("Approved: erp_refund")
     assert gateway.seen[-1].json == {"approve": True, "arguments_hash": "abc", "reason": "fine"}
     assert practicum("approvals", "deny", "ap1", "--yes", "--json").json["id"] == "ap1"

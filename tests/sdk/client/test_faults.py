@@ -1,10 +1,17 @@
 """Whatever goes wrong on the way to the gateway is a typed error that says what to do, and shows no key."""
 
 import os
+import ssl
 import traceback
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from opentelemetry.sdk.trace import TracerProvider
 
 from practicum.client import AsyncPracticum, Practicum
@@ -147,6 +154,40 @@ def test_secrets_are_not_shown(gateway: StandIn) -> None:
     with Practicum(gateway.url, KEY) as client:
         assert KEY not in repr(client)
         assert KEY not in repr(address_of(gateway.url, KEY))
+
+
+@pytest.fixture
+def self_signed(tmp_path: Path) -> Path:
+    """A certificate for loopback, with its key, that nobody vouches for."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path = tmp_path / "server.pem"
+    path.write_bytes(certificate.public_bytes(pem) + private)
+    return path
+
+
+def test_a_certificate_that_nobody_vouches_for_is_not_taken(self_signed: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(self_signed)
+    with serving(context) as encrypted:
+        assert encrypted.url.startswith("https://")
+        with Practicum(encrypted.url, KEY) as client, pytest.raises(GatewayUnavailableError, match="certificate"):
+            client.connectors.list()
+        assert encrypted.seen == []
 
 
 def test_a_proxy_of_the_machine_is_not_asked_for_loopback(gateway: StandIn) -> None:
