@@ -94,9 +94,7 @@ async def test_events_tell_everything_in_order(world: World) -> None:
     ]
     assert [event.sequence for event in events] == list(range(1, 9))
     assert await world.events(episode, after=6) == events[6:]
-    async with world.admin.stream(
-        "GET", f"/v1/episodes/{episode.id}/events", headers={"Last-Event-ID": "7"}
-    ) as answer:
+    async with world.admin.stream("GET", f"/v1/episodes/{episode.id}/events", headers={"Last-Event-ID": "7"}) as answer:
         text = (await answer.aread()).decode()
     assert text.startswith("id: 8\nevent: episode.ended\n")
     assert await world.events(episode, after=8) == []

@@ -182,9 +182,7 @@ async def test_the_providers_wish_to_wait_is_passed_on(provider: LitellmProvider
     assert caught.value.mend == "Try again in 7 s."
 
 
-async def test_a_server_that_is_not_there_is_a_provider_error(
-    provider: LitellmProvider, prompt_of: MakePrompt
-) -> None:
+async def test_a_server_that_is_not_there_is_a_provider_error(provider: LitellmProvider, prompt_of: MakePrompt) -> None:
     with ScriptedModelServer() as server:
         gone = server.base_url
     with pytest.raises(ModelProviderError, match="failed"):
