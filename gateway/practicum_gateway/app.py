@@ -40,7 +40,7 @@ from practicum_gateway.http import (
     trajectories,
 )
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
-from practicum_gateway.http.problems import DOCUMENTED, on_http_exception, on_validation_error
+from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.models.litellm_provider import LitellmProvider
@@ -198,6 +198,7 @@ def app_of(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
     app.state.house = house
     for router in ROUTERS:
         app.include_router(router)
+    describe_problems(app)
     return app
 
 

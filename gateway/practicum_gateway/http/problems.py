@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -22,6 +22,21 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     }
 }
 """What the gateway's own OpenAPI document says of errors."""
+
+
+def describe_problems(app: FastAPI) -> None:
+    """Add the schema that `DOCUMENTED` refers to: FastAPI only knows media types of its own answers."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = generate()
+        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas: dict[str, Any] = document["components"]["schemas"]
+        schemas.update(schema.pop("$defs", {}))
+        schemas[Problem.__name__] = schema
+        return document
+
+    app.openapi = openapi
 
 
 def rendered(problem: Problem) -> Response:
