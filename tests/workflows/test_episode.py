@@ -141,8 +141,10 @@ class WordyDoor(ScriptedDoor):
         return receipt.model_copy(update={"calls": calls})
 
 
-async def test_a_tool_name_that_is_no_name_stops_nothing(stage: SetStage) -> None:
+async def test_a_tool_name_that_is_no_name_does_not_enter_the_history(stage: SetStage) -> None:
     here = stage(WordyDoor([ScriptedTurn([Scripted(CallStatus.ERROR)]), ScriptedTurn()]))
     async with here.worker():
-        result = await (await here.start()).result()
-    assert result.status is EpisodeStatus.COMPLETED
+        handle = await here.start()
+        assert (await handle.result()).status is EpisodeStatus.COMPLETED
+    history = await handle.fetch_history()
+    assert sum(event.ByteSize() for event in history.events) < 20_000

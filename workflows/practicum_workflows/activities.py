@@ -4,11 +4,21 @@ from dataclasses import dataclass, field
 
 from temporalio import activity
 
-from practicum.contracts.episodes import CallReceipt, EpisodeResult, InvokeRequest, TurnReceipt, TurnRequest
+from practicum.contracts.episodes import (
+    CallReceipt,
+    CallReference,
+    EpisodeResult,
+    InvokeRequest,
+    TurnReceipt,
+    TurnRequest,
+)
 from practicum.episode import EpisodeDoor
 from practicum.episode.failures import Retries
 from practicum_workflows.boundary import boundary
 from practicum_workflows.payloads import CallInput, CloseInput, TurnInput
+
+_NAME_LENGTH = 64
+"""The longest name a tool has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,8 @@ class EpisodeActivities:
         """Have the model take a turn."""
         async with boundary(self.retries):
             request = TurnRequest(step=turn.step, attempt=activity.info().attempt)
-            return await self.door.take_turn(turn.episode, request)
+            receipt = await self.door.take_turn(turn.episode, request)
+            return receipt.model_copy(update={"calls": tuple(_named(call) for call in receipt.calls)})
 
     @activity.defn(name="practicum.invoke_call")
     async def invoke_call(self, call: CallInput) -> CallReceipt:
@@ -46,3 +57,8 @@ class EpisodeActivities:
             closed = await self.door.close(close.episode, close.result)
             standing = closed.result or close.result
             return standing.model_copy(update={"answer": None, "reason": None})
+
+
+def _named(call: CallReference) -> CallReference:
+    """The call with no more of its tool's name than a name may have: a model may have put anything there."""
+    return call.model_copy(update={"tool": call.tool[:_NAME_LENGTH]})

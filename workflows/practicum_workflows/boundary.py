@@ -20,7 +20,7 @@ async def boundary(retries: Retries, *, wait_for_access: bool = False) -> AsyncG
     """Heartbeat from the first line, and turn whatever is raised inside into what Temporal should do about it.
 
     A cancel needs nothing of this: Temporal cancels the activity's own task, and with it the HTTP request that the task
-    awaits.
+    awaits; and when it does so because the worker is stopped, it has the activity tried again elsewhere.
 
     Args:
         retries: how many attempts an error of some hope is worth.
@@ -40,15 +40,6 @@ async def boundary(retries: Retries, *, wait_for_access: bool = False) -> AsyncG
         patience = Patience.LONG if wait_for_access and isinstance(error, AccessError) else failure.patience
         # `from None`: Temporal would write the cause, detail and all, into the history.
         raise _for_temporal(failure, patience, failed, retries) from None
-    except asyncio.CancelledError:
-        details = activity.cancellation_details()
-        if details is None or details.cancel_requested:
-            raise
-        # A stopped worker, or an attempt that was given up. Reported as what it is to Temporal, a cancel, it would be
-        # a person's wish to the workflow; so it is a failure, and another worker tries again.
-        raise ApplicationError(
-            "The attempt was broken off.", type="interrupted", category=ApplicationErrorCategory.BENIGN
-        ) from None
     except Exception as error:  # noqa: BLE001  # the boundary: whatever else it is may quote what it was reading
         activity.logger.error("An unforeseen %s.", type(error).__name__)
         unforeseen = judge(PracticumError(type(error).__name__))

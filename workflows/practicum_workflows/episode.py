@@ -40,7 +40,6 @@ _LONGEST = 86_400.0
 """Seconds for which a turn or a call is tried: an outage may last, a fault that nobody mends must come to light."""
 _SHORTEST = 0.1  # a timeout of none would mean no timeout
 _RETRIES = Retries()
-_SUMMARY_BYTES = 200  # the server refuses a summary of more than 400, for ever
 
 
 @workflow.defn(name=WORKFLOW)
@@ -181,7 +180,7 @@ def _options(summary: str, longest: float | None = None) -> ActivityConfig:
         longest: seconds for all attempts together; None for no bound.
     """
     return ActivityConfig(
-        summary=summary.encode()[:_SUMMARY_BYTES].decode(errors="ignore"),
+        summary=summary,
         schedule_to_close_timeout=None if longest is None else timedelta(seconds=longest),
         start_to_close_timeout=timedelta(minutes=15),
         # A dead worker is noticed after this, and its work given to another.
