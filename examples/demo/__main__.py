@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from examples.demo.dataset import write_dataset
-from examples.demo.models import Choice, choose
+from examples.demo.models import LOCAL, Choice, choose
 from examples.demo.play import Played, Player
 from examples.demo.report import Report
 from examples.demo.screen import Screen
@@ -26,7 +26,7 @@ from examples.demo.tasks import shown_tasks
 from examples.systems.credentials import Credentials
 from practicum.cli.services.local import bring_up, gateway_url, take_down
 from practicum.cli.services.signals import interruptible
-from practicum.cli.services.stack import SYSTEMS, StackOptions
+from practicum.cli.services.stack import SYSTEMS, ModelServer, StackOptions
 from practicum.cli.services.state import StateDirectory
 from practicum.cli.services.supervisor import Launch
 from practicum.client import Practicum
@@ -74,7 +74,7 @@ def _running(options: argparse.Namespace, screen: Screen) -> Generator[Launch]:
     """The services, started where they are not, and ended again if this demo started them."""
     screen.heading("Services")
     state = StateDirectory(options.state_dir)
-    model = "local" if options.model == "local" else "none"
+    model = ModelServer.LOCAL if options.model == LOCAL else ModelServer.NONE
     launch = bring_up(state, StackOptions(examples=True, model=model), lambda line: screen.line(f"  {line}", "dim"))
     ours = len(launch.started) == len(launch.services)
     for service in launch.services:

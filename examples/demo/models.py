@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from practicum.cli.services.local_model import local_model
 from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.errors import ConfigurationError
 
@@ -36,12 +37,10 @@ def choose(name: str, port: int | None) -> Choice:
         return Choice(spec, f"{name} was not measured here: a few good episodes are no success rate.")
     if port is None:
         raise ConfigurationError("No local model server runs.", mend="practicum up --model local")
-    spec = ModelSpec(
-        alias=LOCAL,
-        provider=Provider.LLAMA_CPP,
-        target="smollm2-135m-instruct",
-        base_url=f"http://127.0.0.1:{port}",
-        codec="chatml-compact",
-        sampling=Sampling(temperature=0, max_tokens=160),
-    )
-    return Choice(spec, "not measured")
+    spec = local_model().spec.model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
+    return Choice(spec, _skill())
+
+
+def _skill() -> str:
+    """What was measured of the local model."""
+    return "not measured"

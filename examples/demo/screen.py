@@ -27,7 +27,7 @@ class Screen:
     def heading(self, text: str) -> None:
         """A new chapter."""
         self._console.print()
-        self._console.print(Text(text, style="bold"))
+        self._console.print(Text(text, style="bold"), soft_wrap=True)
 
     def line(self, text: str, style: str = "") -> None:
         """One line."""

@@ -13,13 +13,13 @@ from examples.systems.credentials import Credentials
 from practicum import Practicum
 from practicum.cli.services.local import bring_up, take_down
 from practicum.cli.services.process import is_alive
-from practicum.cli.services.stack import SYSTEMS, StackOptions
+from practicum.cli.services.stack import SYSTEMS, ModelServer, StackOptions
 from practicum.cli.services.state import RunningService, StateDirectory
 from practicum.contracts.access import Outcome, Rule, RuleSet
 from practicum.contracts.models import ModelSpec, Provider
 from practicum.testing import ScriptedModelServer
 
-OPTIONS = StackOptions(examples=True, model="none", usual_ports=False)
+OPTIONS = StackOptions(examples=True, model=ModelServer.NONE, usual_ports=False)
 
 
 @dataclass(frozen=True)

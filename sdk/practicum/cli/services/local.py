@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from practicum.cli.services.local_model import ALIAS, register_local_model
 from practicum.cli.services.stack import Stack, StackOptions
 from practicum.cli.services.state import StateDirectory
 from practicum.cli.services.supervisor import Ending, Launch, Supervisor
+from practicum.client import Practicum
 
 
 def bring_up(state: StateDirectory, options: StackOptions, report: Callable[[str], None]) -> Launch:
@@ -22,7 +24,9 @@ def bring_up(state: StateDirectory, options: StackOptions, report: Callable[[str
     """
     with state.lock():
         launch = Supervisor(state, report).up(Stack(state, options).waves())
-        state.write_client(gateway_url(launch), state.keys().admin)
+        admin = state.keys().admin
+        state.write_client(gateway_url(launch), admin)
+        _register_model(launch, admin, report)
     return launch
 
 
@@ -42,6 +46,16 @@ def take_down(state: StateDirectory, report: Callable[[str], None]) -> tuple[End
         endings = Supervisor(state, report).down()
         state.remove_client()
     return endings
+
+
+def _register_model(launch: Launch, admin: str, report: Callable[[str], None]) -> None:
+    """See that the served model stands behind its alias."""
+    model = next((service for service in launch.services if service.name == "model"), None)
+    if model is None:
+        return
+    with Practicum(gateway_url(launch), admin) as client:
+        if not register_local_model(client, model.ports["model"]):
+            report(f"the alias '{ALIAS}' stays with the model that somebody registered")
 
 
 def gateway_url(launch: Launch) -> str:

