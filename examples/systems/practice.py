@@ -62,9 +62,9 @@ def add_practice(app: FastAPI, books: Books, guard: Callable[..., object]) -> No
     app.include_router(_guarded, dependencies=[Depends(guard)])
 
 
-def books_of(request: Request) -> Books:
-    """The books of the app that answers a request."""
-    books = request.app.state.books
+def books_of(app: FastAPI) -> Books:
+    """The books of a system."""
+    books = app.state.books
     if not isinstance(books, Books):
         raise TypeError("the app was not given its books")
     return books
@@ -75,7 +75,7 @@ async def store_of(request: Request) -> Store:
 
     Like all of these dependencies it is a coroutine, so that it runs on the event loop's own thread.
     """
-    return books_of(request).store
+    return books_of(request.app).store
 
 
 _open = APIRouter(include_in_schema=False)
@@ -91,21 +91,21 @@ async def health() -> dict[str, str]:
 @_guarded.get("/effects")
 async def effects(request: Request) -> dict[str, object]:
     """List the side effects."""
-    found = books_of(request).store.effects()
+    found = books_of(request.app).store.effects()
     return {"count": len(found), "effects": found}
 
 
 @_guarded.get("/state")
 async def state(request: Request) -> State:
     """Show the whole state."""
-    return books_of(request).at_rest()
+    return books_of(request.app).at_rest()
 
 
 @_guarded.put("/state", status_code=204)
 async def load(request: Request, new: Annotated[dict[str, dict[str, dict[str, Any]]], Body()]) -> None:
     """Replace the state."""
     try:
-        books_of(request).load(new)
+        books_of(request.app).load(new)
     except StateError as error:
         raise HTTPException(422, str(error)) from error
 
@@ -113,4 +113,4 @@ async def load(request: Request, new: Annotated[dict[str, dict[str, dict[str, An
 @_guarded.post("/reset", status_code=204)
 async def reset(request: Request) -> None:
     """Go back to the seed."""
-    books_of(request).reset()
+    books_of(request.app).reset()

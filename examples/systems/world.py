@@ -5,7 +5,9 @@
         answer = await world.call("erp_get_order", {"order_id": 1042})
         after = await world.state()
 
-Time in a world stands still until a request moves it on by a second, so that a run is the same every time.
+A call goes through the product's own connectors, up to the exchange itself, which stays in this process: the same
+tools, the same check of arguments, the same words for the model as behind the gateway. Time in a world stands still
+until a request moves it on by a second, so that a run is the same every time.
 """
 
 import itertools
@@ -22,26 +24,45 @@ from examples.systems.cicd.app import create_app as create_cicd
 from examples.systems.credentials import Credentials
 from examples.systems.crm.app import create_app as create_crm
 from examples.systems.erp.app import create_app as create_erp
-from examples.systems.operations import Operation, operations_of
+from examples.systems.practice import books_of
 from practicum.contracts.base import JsonObject
+from practicum.contracts.connectors import ConnectorSpec, Mode
 from practicum.contracts.tasks import States
-from practicum.errors import NotFoundError
+from practicum.contracts.tools import CallStatus, Observation, Tool
+from practicum.errors import CallError, NotFoundError
 from practicum.tasks import states_of
+from practicum_connectors.calls import PreparedCall, Sent
+from practicum_connectors.connector import CompiledConnector
+from practicum_connectors.document import load_document
+from practicum_connectors.exchange import Delivery, HttpResponse
 
 SYSTEMS = ("crm", "erp", "cicd")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a system answered to a call."""
+    """What came of a call.
 
-    status: int
-    text: str
+    Attributes:
+        observation: what a model is told about it.
+    """
+
+    observation: Observation
+
+    @property
+    def text(self) -> str:
+        """What a model reads."""
+        return self.observation.content
 
     @property
     def ok(self) -> bool:
-        """Whether it did what was asked."""
-        return self.status < HTTPStatus.BAD_REQUEST
+        """Whether the system did what was asked."""
+        return self.observation.status is CallStatus.OK
+
+    @property
+    def status(self) -> int | None:
+        """The system's HTTP status; None when the arguments do not fit and nothing was sent."""
+        return self.observation.http_status
 
 
 class World:
@@ -62,15 +83,15 @@ class World:
             "erp": create_erp(":memory:", credentials=credentials, clock=clock),
             "cicd": create_cicd(":memory:", credentials=credentials, work_seconds=0, clock=clock),
         }
+        self._books = {name: books_of(app) for name, app in self.apps.items()}
         self.documents: dict[str, JsonObject] = {name: app.openapi() for name, app in self.apps.items()}
         self.clients = {
             "crm": self._client("crm", headers={"X-API-Key": credentials.crm_api_key}),
             "erp": self._client("erp", auth=_ClientCredentials(credentials)),
             "cicd": self._client("cicd", headers={"Authorization": f"Bearer {credentials.cicd_token}"}),
         }
-        self._operations: dict[str, Operation] = {}
-        for name, app in self.apps.items():
-            self._operations.update(operations_of(name, app))
+        self._connectors = {name: _connector(name, document) for name, document in self.documents.items()}
+        self._owners = {tool: connector for connector in self._connectors.values() for tool in connector.tools}
 
     async def __aenter__(self) -> Self:
         return self
@@ -82,60 +103,79 @@ class World:
         """Close the clients and forget the databases."""
         async with AsyncExitStack() as stack:
             for name, client in self.clients.items():
-                stack.callback(self.apps[name].state.books.store.close)
+                stack.callback(self._books[name].store.close)
                 stack.push_async_callback(client.aclose)
+                stack.push_async_callback(self._connectors[name].aclose)
 
     @property
-    def tools(self) -> tuple[str, ...]:
-        """Names of all tools, `system_operation`."""
-        return tuple(self._operations)
+    def tools(self) -> tuple[Tool, ...]:
+        """All tools, as a model sees them."""
+        return tuple(tool for connector in self._connectors.values() for tool in connector.tools.values())
 
     async def load(self, start: States) -> None:
-        """Put the systems into a start state; one that is not named becomes empty.
+        """Put the systems into a start state; one that is not named becomes empty. All counters go back to zero.
 
         Raises:
-            httpx.HTTPStatusError: a system does not take it.
+            StateError: a system does not take it; load another before going on.
         """
-        for name in SYSTEMS:
-            answer = await self.clients[name].put("/_practice/state", json=start.get(name, {}))
-            answer.raise_for_status()
+        for name, books in self._books.items():
+            books.load(start.get(name, {}))
 
     async def state(self) -> States:
         """The systems' states as they are once all work under way has come to rest."""
-        answers = {name: await self.clients[name].get("/_practice/state") for name in SYSTEMS}
-        return states_of({name: answer.raise_for_status().json() for name, answer in answers.items()})
+        return states_of({name: books.at_rest() for name, books in self._books.items()})
 
     async def effects(self) -> dict[str, int]:
         """How many side effects each system has counted since the last load."""
-        counted = {name: await self.clients[name].get("/_practice/effects") for name in SYSTEMS}
-        return {name: answer.raise_for_status().json()["count"] for name, answer in counted.items()}
+        return {name: len(books.store.effects()) for name, books in self._books.items()}
 
     async def call(self, tool: str, arguments: JsonObject) -> Answer:
         """Call a tool by name.
 
         Args:
-            tool: `system_operation`.
-            arguments: its arguments by name, whether they travel in the path, the query or the body.
+            tool: its exposed name, `system_operation`.
+            arguments: its arguments.
 
         Returns:
-            What the system answered, refusals included.
+            What a model is told: the system's answer, its refusal, or that the arguments do not fit.
 
         Raises:
             NotFoundError: there is no such tool.
-            KeyError: an argument of the path is missing.
         """
-        operation = self._operations.get(tool)
-        if operation is None:
-            raise NotFoundError(f"There is no tool {tool}.", mend=f"Tools are: {', '.join(self._operations)}")
-        client = self.clients[operation.system]
-        response = await client.send(operation.request(client, arguments))
-        return Answer(response.status_code, response.text)
+        connector = self._owners.get(tool)
+        if connector is None:
+            raise NotFoundError(f"There is no tool {tool}.", mend=f"Tools are: {', '.join(self._owners)}")
+        try:
+            prepared = connector.prepare(tool, arguments)
+        except CallError as error:
+            return Answer(Observation(status=CallStatus.ERROR, content=str(error)))
+        return Answer(connector.observe(await self._send(prepared)))
+
+    async def _send(self, prepared: PreparedCall) -> Sent:
+        request = prepared.request
+        client = self.clients[prepared.tool.connector]
+        answer = await client.request(
+            request.method, request.url, headers=list(request.headers), content=request.body or b""
+        )
+        headers = tuple((name.lower(), value) for name, value in answer.headers.multi_items())
+        response = HttpResponse(answer.status_code, headers, answer.content)
+        return Sent(prepared, Delivery.ANSWERED, response, reason=None, mend=None, seconds=0.0)
 
     def _client(
         self, name: str, *, headers: dict[str, str] | None = None, auth: httpx.Auth | None = None
     ) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.apps[name])
-        return httpx.AsyncClient(transport=transport, base_url=f"http://{name}.practice", headers=headers, auth=auth)
+        return httpx.AsyncClient(transport=transport, base_url=_base_url(name), headers=headers, auth=auth)
+
+
+def _connector(name: str, document: JsonObject) -> CompiledConnector:
+    """A connector that makes and reads messages; the credential is the sending client's matter."""
+    spec = ConnectorSpec(name=name, document=document, base_url=_base_url(name), mode=Mode.PRACTICE)
+    return CompiledConnector.compile(spec, load_document(document))
+
+
+def _base_url(name: str) -> str:
+    return f"http://{name}.practice"
 
 
 class _ClientCredentials(httpx.Auth):

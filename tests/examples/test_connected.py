@@ -21,7 +21,8 @@ AUTH: dict[str, Auth] = {
     "erp": ClientCredentialsAuth(client_id=CREDENTIALS.erp_client_id, client_secret=CREDENTIALS.erp_client_secret),
     "cicd": BearerAuth(token=CREDENTIALS.cicd_token),
 }
-TASKS = generate(Split.HELD_OUT, 2 * len(FAMILIES))
+TASKS = [task for task in generate(Split.HELD_OUT, 2 * len(FAMILIES)) if task.id.endswith(".0") or not task.expected]
+"""One of each family, and those that find nothing to change."""
 
 
 @pytest.fixture

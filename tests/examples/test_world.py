@@ -1,8 +1,9 @@
-import httpx
 import pytest
 
 from examples.systems.company import seed_states
+from examples.systems.store import StateError
 from examples.systems.world import World
+from practicum.contracts.base import JsonObject
 from practicum.errors import NotFoundError
 from practicum.tasks import states_of
 
@@ -37,11 +38,14 @@ async def test_a_tool_is_called_by_its_name_wherever_its_arguments_go(world: Wor
     assert (refused.status, refused.ok) == (404, False)
 
 
-async def test_an_argument_of_the_path_reaches_neither_query_nor_parent(world: World) -> None:
+async def test_arguments_that_do_not_fit_are_told_and_not_sent(world: World) -> None:
     await world.load(STATES)
     customer = min(STATES["crm"]["customers"])
-    for sneaky in (f"{customer}?x=1", "../_practice/state"):
-        assert (await world.call("crm_get_customer", {"customer_id": sneaky})).status == 404
+    for arguments, hint in (({"customer_id": customer}, "is missing 'text'"), ({"text": 1}, "customer_id")):
+        answer = await world.call("crm_add_note", JsonObject(arguments))
+        assert (answer.ok, answer.status) == (False, None)
+        assert hint in answer.text
+    assert await world.effects() == {"crm": 0, "erp": 0, "cicd": 0}
 
 
 async def test_an_unknown_tool_is_named(world: World) -> None:
@@ -64,5 +68,5 @@ async def test_a_token_that_expires_in_the_middle_is_renewed(world: World) -> No
 
 
 async def test_a_state_that_no_system_takes_is_an_error(world: World) -> None:
-    with pytest.raises(httpx.HTTPStatusError, match="422"):
+    with pytest.raises(StateError, match="no such table: /orders"):
         await world.load({"crm": {"orders": {}}})

@@ -34,7 +34,7 @@ async def _check_token(request: Request, bearer: _Bearer) -> None:
 
 async def _pipeline(request: Request) -> Pipeline:
     """The pipeline of the app that answers, up to date."""
-    pipeline = books_of(request)
+    pipeline = books_of(request.app)
     if not isinstance(pipeline, Pipeline):
         raise TypeError("the app was not given its pipeline")
     pipeline.finish_due()
@@ -83,7 +83,7 @@ def create_app(
     response_model_exclude_none=True,
 )
 async def latest_build(line: _Line, service: str) -> Build:
-    """Get the newest build of a service; status passed means green, failed means red."""
+    """Status passed means green, failed means red."""
     row = line.store.row("SELECT * FROM builds WHERE service = :service ORDER BY id DESC LIMIT 1", service=service)
     if row is None:
         raise HTTPException(404, f"no build of a service {service}")
@@ -110,7 +110,7 @@ async def get_build(line: _Line, build_id: int) -> Build:
     responses={**_ERRORS, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def build_log(line: _Line, build_id: int) -> str:
-    """Read the log of a build, which names the test that failed."""
+    """It names the test that failed."""
     return log_of(_build(line, build_id))
 
 
@@ -123,7 +123,7 @@ async def build_log(line: _Line, build_id: int) -> str:
     response_model_exclude_none=True,
 )
 async def retry_build(line: _Line, response: Response, build_id: int) -> Build:
-    """Run a build again, as a new build. One that is still running is refused with 409."""
+    """It runs as a new build. One that is still running is refused with 409."""
     with line.store.transaction():
         build = _build(line, build_id)
         if build["status"] == "running":
@@ -141,7 +141,7 @@ async def retry_build(line: _Line, response: Response, build_id: int) -> Build:
     responses=_REFUSALS,
 )
 async def deploy_build(line: _Line, response: Response, wish: NewDeployment) -> Deployment:
-    """Start to deploy a build to production. Poll get_deployment until it has succeeded."""
+    """It takes a moment: poll get_deployment until it has succeeded."""
     with line.store.transaction():
         build = _build(line, wish.build_id)
         if build["status"] == "running":
@@ -169,7 +169,7 @@ async def get_deployment(line: _Line, deployment_id: int) -> Deployment:
     responses=_REFUSALS,
 )
 async def rollback_service(line: _Line, response: Response, service: str) -> Deployment:
-    """Start to bring the build that was live before back to production."""
+    """It takes a moment: poll get_deployment until it has succeeded."""
     with line.store.transaction():
         row = line.store.row("SELECT * FROM services WHERE id = :id", id=service)
         if row is None:

@@ -82,7 +82,7 @@ async def find_customers(
     cursor: _Cursor = None,
     limit: _Limit = 20,
 ) -> CustomerPage:
-    """Find customers, ordered by id; without a filter, all of them."""
+    """Ordered by id; without a filter, all of them."""
     found = db.rows(
         "SELECT * FROM customers WHERE id > :after"
         " AND (:name IS NULL OR instr(lower(name), lower(:name)))"
@@ -103,7 +103,7 @@ async def get_customer(db: _Db, customer_id: str) -> Customer:
 
 @_router.patch("/customers/{customer_id}", operation_id="update_customer", summary="Change a customer's data")
 async def update_customer(db: _Db, customer_id: str, change: CustomerChange) -> Customer:
-    """Change the given fields and leave the others."""
+    """Fields that are not given stay as they are."""
     fields = change.model_dump(exclude_none=True)
     with db.transaction():
         row = _customer(db, customer_id) | fields
@@ -119,7 +119,7 @@ async def update_customer(db: _Db, customer_id: str, change: CustomerChange) -> 
     response_model_exclude_none=True,
 )
 async def list_notes(db: _Db, customer_id: str, cursor: _Cursor = None, limit: _Limit = 20) -> NotePage:
-    """List a customer's notes, oldest first."""
+    """Oldest first."""
     _customer(db, customer_id)
     found = db.rows(
         "SELECT * FROM notes WHERE customer_id = :customer AND id > :after ORDER BY id LIMIT :limit",

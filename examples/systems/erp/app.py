@@ -88,7 +88,7 @@ async def list_orders(
     page: Annotated[int, Query(ge=1, description="Page number from 1")] = 1,
     page_size: Annotated[int, Query(ge=1, le=100, description="Orders on a page")] = 20,
 ) -> OrderPage:
-    """List orders by number."""
+    """Ordered by number."""
     found = db.rows(
         "SELECT * FROM orders WHERE (:customer IS NULL OR customer_id = :customer)"
         " AND (:status IS NULL OR status = :status) ORDER BY id",
@@ -115,7 +115,7 @@ async def get_order(db: _Db, order_id: int) -> Order:
     responses=documented(401, 404, 409, 422),
 )
 async def cancel_order(act: _Once, order_id: int) -> Response:
-    """Cancel an order. One that is shipped, delivered or cancelled already is refused with 409."""
+    """One that is shipped, delivered or cancelled already is refused with 409."""
     return act.answer(lambda: _cancel(act.db, order_id), 200)
 
 
@@ -128,7 +128,7 @@ async def cancel_order(act: _Once, order_id: int) -> Response:
     responses=documented(401, 404, 409, 422),
 )
 async def create_refund(act: _Once, order_id: int, refund: NewRefund) -> Response:
-    """Refund money on a paid order. More than paid minus refunded is refused with 409."""
+    """More than paid minus refunded is refused with 409."""
     return act.answer(lambda: _refund(act.db, order_id, to_cents(refund.amount)))
 
 
@@ -136,7 +136,7 @@ async def create_refund(act: _Once, order_id: int, refund: NewRefund) -> Respons
     "/products/{sku}", operation_id="get_product", summary="Get a product and its stock", responses=documented(401, 404)
 )
 async def get_product(db: _Db, sku: str) -> Product:
-    """Get a product, its price and how many are in stock."""
+    """Its price and how many are in stock."""
     return _product(_found(db, "products", sku))
 
 
@@ -148,7 +148,7 @@ async def get_product(db: _Db, sku: str) -> Product:
     responses=documented(401, 404, 409, 422),
 )
 async def adjust_stock(act: _Once, sku: str, stock: StockChange) -> Response:
-    """Add or remove stock. Below zero is refused with 409."""
+    """Below zero is refused with 409."""
     return act.answer(lambda: _adjust(act.db, sku, stock.change), 200)
 
 
@@ -161,7 +161,7 @@ async def adjust_stock(act: _Once, sku: str, stock: StockChange) -> Response:
     responses=documented(401, 404, 422),
 )
 async def message_warehouse(act: _Once, message: NewMessage) -> Response:
-    """Send the warehouse a message about an order."""
+    """The warehouse reads it before it handles the order again."""
     return act.answer(lambda: _tell(act.db, message))
 
 
