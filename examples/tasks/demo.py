@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from examples.systems.world import SYSTEMS
 from examples.tasks.generate import generate
 from practicum.contracts.tasks import Split, States, Task
 
@@ -33,7 +34,7 @@ def demo_tasks(count: int = 2) -> Demo:
     Raises:
         ValueError: so many do not fit together.
     """
-    candidates = sorted(generate(Split.HELD_OUT), key=_place)
+    candidates = sorted(generate(Split.HELD_OUT), key=_comes_later)
     chosen: list[Task] = []
     start: States = {}
     for task in candidates:
@@ -45,7 +46,7 @@ def demo_tasks(count: int = 2) -> Demo:
             start = merged
     if len(chosen) < count:
         raise ValueError(f"only {len(chosen)} held-out tasks fit together, not {count}")
-    return Demo(tuple(chosen), {system: start.get(system, {}) for system in ("crm", "erp", "cicd")})
+    return Demo(tuple(chosen), {system: start.get(system, {}) for system in SYSTEMS})
 
 
 def merge(first: States, second: States) -> States | None:
@@ -64,6 +65,6 @@ def merge(first: States, second: States) -> States | None:
     return merged if kept else None
 
 
-def _place(task: Task) -> tuple[bool, str]:
-    """The tasks of the README first, then the rest family by family turn."""
-    return (not any(task.id.endswith(f".{family}.0") for family in _SHOWN), "")
+def _comes_later(task: Task) -> bool:
+    """Whether it is none of the README's tasks, which come first; the rest keep their order."""
+    return not any(task.id.endswith(f".{family}.0") for family in _SHOWN)
