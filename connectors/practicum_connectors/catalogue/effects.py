@@ -63,7 +63,7 @@ def classify(operation: Operation) -> Effect:
     stated = operation.extensions.get(OVERRIDE)
     if isinstance(stated, str) and stated in set(Effect):
         return Effect(stated)
-    segments = [segment for segment in operation.path.partition("?")[0].split("/") if segment]
+    segments = [segment for segment in re.split(r"[/:]", operation.path.partition("?")[0]) if segment]
     named = [split_words(segment) for segment in segments if not VARIABLE.search(segment)]
     last = named[-1] if named and not VARIABLE.search(segments[-1]) else []
     name = split_words(re.split(r"[/.:]", operation.operation_id or "")[-1])  # behind a group, as in `repos/get`

@@ -106,7 +106,7 @@ def _ascii(text: str) -> str:
 
 def _spelled_out(method: str, path: str) -> str:
     words = VARIABLE.sub(lambda match: f"by_{match[1]}", path.partition("?")[0])
-    return _NOT_IN_TOOL_NAME.sub("_", f"{method.lower()}_{_ascii(words)}").strip("_")
+    return _NOT_IN_TOOL_NAME.sub("_", f"{method.lower()}/{_ascii(words)}").strip("_")
 
 
 def _hashed(name: str, digest: str) -> str:

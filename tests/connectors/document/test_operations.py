@@ -1,0 +1,163 @@
+import pytest
+
+from practicum.contracts.connectors import Fidelity
+from practicum_connectors import load_document
+from practicum_connectors.document import Operation, Unreadable, list_operations
+from tests.connectors.documents import Json, compiled, document, header, operation, path, properties, query
+
+
+def listed(source: Json) -> list[Operation]:
+    found = list(list_operations(load_document(source)))
+    assert all(isinstance(entry, Operation) for entry in found)
+    return [entry for entry in found if isinstance(entry, Operation)]
+
+
+def test_parameters_of_the_path_are_inherited_and_overridden() -> None:
+    item = {
+        "summary": "A thing",
+        "parameters": [path("id"), query("page", {"type": "string"}), {"$ref": "#/components/parameters/Tenant"}],
+        "get": operation(query("page", {"type": "integer"})),
+    }
+    (found,) = listed(
+        document({"/x/{id}": item}, components={"parameters": {"Tenant": header("X-Tenant", required=True)}})
+    )
+    assert [(p.name, p.location, p.required) for p in found.parameters] == [
+        ("id", "path", True),
+        ("page", "query", False),
+        ("X-Tenant", "header", True),
+    ]
+    assert found.parameters[1].schema == {"type": "integer"}
+    assert found.summary == "A thing"
+
+
+def test_a_path_item_can_be_a_reference_twice() -> None:
+    shared: Json = {"get": {"responses": {}}, "post": {"responses": {}}}
+    source = document(
+        {"/a": {"$ref": "#/components/pathItems/P"}, "/b": {"$ref": "#/components/pathItems/P"}},
+        components={"pathItems": {"P": shared}},
+    )
+    assert [(entry.method, entry.path) for entry in listed(source)] == [
+        ("GET", "/a"),
+        ("POST", "/a"),
+        ("GET", "/b"),
+        ("POST", "/b"),
+    ]
+
+
+def test_pointers_are_unescaped() -> None:
+    source = document(
+        {
+            "/a~b/{id}": {"get": operation(path("id", {"type": "integer"}))},
+            "/c/{id}": {"get": operation({"$ref": "#/paths/~1a~0b~1%7Bid%7D/get/parameters/0"})},
+        }
+    )
+    assert [entry.parameters[0].schema for entry in listed(source)] == [{"type": "integer"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("broken", "word"),
+    [
+        (operation({"$ref": "#/components/parameters/Absent"}), "points to nothing"),
+        (operation({"$ref": "other.yaml#/P"}), "outside the document"),
+        (operation({"$ref": "#/components/parameters/Loop"}), "leads to itself"),
+        (operation(query("q", {"$ref": "#/components/schemas/Absent"})), "points to nothing"),
+        (operation(body={"$ref": "https://elsewhere/x.json#/S"}), "outside the document"),
+        (
+            operation(body={"properties": {"a": {"items": {"$ref": "#/components/schemas/Broken"}}}}),
+            "points to nothing",
+        ),
+        ("not an object", "not an object"),
+        ({"requestBody": {"required": True, "content": {"application/xml": {}}}}, "only JSON bodies"),
+    ],
+)
+def test_one_broken_operation_does_not_lose_the_others(broken: Json, word: str) -> None:
+    components = {
+        "parameters": {"Loop": {"$ref": "#/components/parameters/Loop"}},
+        "schemas": {"Broken": {"properties": {"x": {"$ref": "#/components/schemas/Absent"}}}},
+    }
+    connector = compiled(
+        document({"/a": {"post": broken}, "/b": {"get": {"operationId": "fine"}}}, components=components)
+    )
+    assert list(connector.tools) == ["crm_fine"]
+    refused, exact = connector.report
+    assert (refused.fidelity, refused.tool, exact.fidelity) == (Fidelity.REFUSED, None, Fidelity.EXACT)
+    assert word in " ".join(refused.notes)
+
+
+def test_what_is_no_operation_is_passed_over() -> None:
+    source = document(
+        {
+            "/a": {"get": {}, "x-note": {}, "parameters": [], "servers": [], "trace": None},
+            "/b": None,
+            "x-c": {"get": {}},
+        }
+    )
+    assert [(entry.method, entry.path) for entry in listed(source)] == [("GET", "/a")]
+
+
+def test_a_document_of_webhooks_only_has_no_tools() -> None:
+    assert (
+        compiled({"openapi": "3.1.0", "info": {"title": "w", "version": "1"}, "webhooks": {"n": {"post": {}}}}).tools
+        == {}
+    )
+
+
+def test_methods_of_later_versions_are_reported() -> None:
+    source = document({"/a": {"query": {"operationId": "q"}, "additionalOperations": {"COPY": {}}}}, version="3.2.0")
+    found = list(list_operations(load_document(source)))
+    assert [(type(entry), entry.method) for entry in found] == [
+        (Unreadable, "QUERY"),
+        (Unreadable, "ADDITIONALOPERATIONS"),
+    ]
+
+
+def test_odd_parameters_degrade_and_say_so() -> None:
+    made = operation(
+        query("a", style="pipes"),
+        {"name": "b", "in": "body"},
+        header("Accept", required=True),
+        header("Host"),
+        path("absent"),
+    )
+    connector = compiled(document({"/x/{id}": {"get": made}}))
+    (report,) = connector.report
+    assert report.fidelity is Fidelity.DEGRADED
+    notes = " ".join(report.notes)
+    assert all(word in notes for word in ("'pipes'", "'b'", "`Host`", "`absent`", "`id`"))
+    assert list(properties(connector.tools["crm_act"])) == ["id", "a"]
+
+
+@pytest.mark.parametrize("at", ["/a#fragment", "/a/../b"])
+def test_paths_that_no_request_can_carry_are_refused(at: str) -> None:
+    (report,) = compiled(document({at: {"get": {}}})).report
+    assert report.fidelity is Fidelity.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("servers", "own", "base_url", "source", "called"),
+    [
+        ([{"url": "https://api.example.com/v1/"}], None, None, None, "https://api.example.com/v1"),
+        ([{"url": "https://api.example.com/v1"}], None, "http://127.0.0.1:8000/x/", None, "http://127.0.0.1:8000/x"),
+        ([{"url": "/v2"}], None, None, "https://docs.example.com/a/openapi.json", "https://docs.example.com/v2"),
+        ([], None, None, "http://127.0.0.1:9/openapi.json", "http://127.0.0.1:9"),
+        (
+            [{"url": "https://{t}.example.com", "variables": {"t": {"default": "eu"}}}],
+            None,
+            None,
+            None,
+            "https://eu.example.com",
+        ),
+        ([{"url": "https://a.example.com"}], "https://b.example.com", None, None, "https://b.example.com"),
+        (
+            [{"url": "https://a.example.com"}],
+            "https://b.example.com",
+            "http://c.example.com",
+            None,
+            "http://c.example.com",
+        ),
+    ],
+)
+def test_servers(servers: list[Json], own: str | None, base_url: str | None, source: str | None, called: str) -> None:
+    made = operation() | ({"servers": [{"url": own}]} if own else {})
+    connector = compiled(document({"/x": {"get": made}}, servers=servers), base_url=base_url, source=source)
+    assert connector.prepare("crm_act", {}).request.url == f"{called}/x"
