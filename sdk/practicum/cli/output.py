@@ -20,6 +20,7 @@ from practicum.contracts.base import Value
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
 _ELLIPSIS = "…"
+_WIDEST = 10_000
 
 
 def plain(text: object) -> str:
@@ -68,14 +69,14 @@ def _plain_json(value: Value | Sequence[Value] | JsonValue) -> object:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """Rows under headings, or a sentence when there are none."""
+    """Rows under headings, or a sentence when there are none. The first column, a name to copy, is never broken."""
     table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for place, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=place == 0)
     for row in rows:
         table.add_row(*(Text(plain("" if cell is None else cell)) for cell in row))
     if table.row_count:
-        Console().print(table)
+        _print_table(table)
     else:
         say(empty, "dim")
 
@@ -88,4 +89,10 @@ def show_fields(fields: Iterable[tuple[str, object]]) -> None:
     for name, value in fields:
         if value is not None and value != "":
             table.add_row(name, Text(plain(value)))
-    Console().print(table)
+    _print_table(table)
+
+
+def _print_table(table: Table) -> None:
+    # Into a file or a pipe nothing is broken: there `grep` and `cut` are the readers.
+    console = Console()
+    (console if console.is_terminal else Console(width=_WIDEST)).print(table)

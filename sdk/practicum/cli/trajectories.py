@@ -121,7 +121,10 @@ def _show(found: Trajectory) -> None:
                 ("reward", f"{reward.reward} from {reward.source}{f': {reward.reason}' if reward.reason else ''}")
                 for reward in found.rewards
             ),
-            *(("good for" if use.eligible else "not for", f"{use.use} {'; '.join(use.reasons)}") for use in found.uses),
+            *(
+                ("good for", use.use) if use.eligible else ("not for", f"{use.use}: {'; '.join(use.reasons)}")
+                for use in found.uses
+            ),
             *((f"  {name}", value) for name, value in found.metadata.items()),
         )
     )
