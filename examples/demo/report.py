@@ -48,9 +48,8 @@ class Report:
         screen.line(f"  {sum(each.right for each in self.played)} of {len(self.played)} right, {seconds:.0f} s")
         screen.heading("Record")
         screen.line(f"  trajectories  {self.state / 'gateway.sqlite3'}")
-        screen.line(
-            f"                look at them: practicum up --state-dir {self.state}; practicum trajectories show ID"
-        )
+        screen.line(f"                to look at them: export PRACTICUM_DATA_DIR={self.state}")
+        screen.line("                practicum up; practicum trajectories show EPISODE; practicum down")
         if self.dataset is not None:
             for file in self.dataset.files:
                 screen.line(f"  {file.form:<12}  {self.folder / file.name}: {file.rows} rows, {file.format}")

@@ -165,7 +165,9 @@ def _entry_from_proc(pid: int) -> ProcessEntry | None:
         return None
     # The command's name stands in parentheses and may hold any character; the fields after it are numbers.
     fields = text.rpartition(")")[2].split()
-    return ProcessEntry(pid=pid, group=int(fields[2]), zombie=fields[0] in "ZX", started=f"{_boot()}/{fields[19]}")
+    # A leader is a zombie before its last threads are gone, and they still hold its sockets.
+    zombie = fields[0] in "ZX" and int(fields[17]) <= 1
+    return ProcessEntry(pid=pid, group=int(fields[2]), zombie=zombie, started=f"{_boot()}/{fields[19]}")
 
 
 def _boot() -> str:
