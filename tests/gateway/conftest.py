@@ -50,6 +50,15 @@ async def store(store_url: str, migrated: Path) -> AsyncIterator[Store]:
     await opened.close()
 
 
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait for something that another process or task will make true."""
+    for _ in range(int(seconds / 0.02)):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not come true in time")
+
+
 class Server(uvicorn.Server):
     """Says when it is ready, and leaves signals to pytest."""
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
-from practicum.errors import ConflictError, DocumentError, NotFoundError, RequestError
+from practicum.errors import ConflictError, DocumentError, NotFoundError
 from practicum_connectors.connector import CompiledConnector, load_source
+from practicum_connectors.document import Document, load_document
 from practicum_gateway.catalogue.registrations import Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
 from practicum_gateway.store.engine import Store
@@ -48,16 +49,10 @@ class Catalogue:
         The document is read, compiled and written whole, or nothing is.
 
         Raises:
-            RequestError: neither a document nor its source was given.
-            DocumentError: the document cannot be fetched or used.
+            DocumentError: there is no document, or it cannot be fetched or used.
             ConflictError: the name is in use with other content.
         """
-        if spec.document is None and spec.source is None:
-            raise RequestError(
-                "There is no document to register the connector from.",
-                mend="Give `document`, or `source`: a URL that this gateway can reach.",
-            )
-        document = await load_source(spec)
+        document = await _read(spec)
         known = await self._registrations.find(spec.name)
         if known is not None:
             return _unchanged(known, self._registrations.fingerprint(spec, document)), False
@@ -167,6 +162,13 @@ class Catalogue:
             async with self._changing:
                 shelf = self._shelf = self._shelf or await self._registrations.shelf()
         return shelf
+
+
+async def _read(spec: ConnectorSpec) -> Document:
+    if spec.document is None:
+        return await load_source(spec)
+    # Half a second of work for the largest: in a thread, so that others are served meanwhile.
+    return await asyncio.to_thread(load_document, spec.document, origin=spec.source)
 
 
 def _unchanged(known: tuple[ConnectorReport, str], fingerprint: str) -> ConnectorReport:

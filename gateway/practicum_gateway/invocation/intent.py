@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -14,7 +15,7 @@ from practicum.errors import CallError
 from practicum_gateway.access.principals import Principal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Intent:
     """One call that somebody wants to be made, once.
 
@@ -46,9 +47,13 @@ class Intent:
         """Whose keys `key` is one of."""
         return f"episode:{self.episode}" if self.episode else f"principal:{self.principal.name}"
 
-    @property
+    @cached_property
     def arguments_hash(self) -> str:
-        """What an approval of this call is bound to."""
+        """What an approval of this call is bound to.
+
+        Raises:
+            CallError: the arguments hold something that is no JSON.
+        """
         return hash_of_arguments(self.arguments)
 
 

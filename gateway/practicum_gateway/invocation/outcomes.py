@@ -10,8 +10,7 @@ from practicum.contracts.access import Approval, ApprovalStatus, Decision
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.errors import PracticumError
-from practicum_connectors.connector import PreparedCall, Sent
-from practicum_connectors.exchange import Delivery
+from practicum_connectors.calls import PreparedCall, Sent
 from practicum_gateway.invocation.ledger import Resend
 
 # A repeated call answered like this was stopped at the door: nothing is said about the first one.
@@ -26,10 +25,6 @@ _SAYS_NOTHING = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
-_DOUBT = (
-    "It is not known whether this call took effect, and it is not repeated. "
-    "Look at the present state before deciding what to do."
-)
 
 
 def resend_of(prepared: PreparedCall) -> Resend:
@@ -39,32 +34,12 @@ def resend_of(prepared: PreparedCall) -> Resend:
     return Resend.SOON if prepared.repeatable else Resend.NEVER
 
 
-def is_doubtful(sent: Sent) -> bool:
-    """Whether an unsafe call may have taken effect although it brought no success.
-
-    A server error is no proof that nothing was done: the failure may have come after the deed, or from a proxy that
-    lost the answer. Only 501 says that the system does not do such things at all.
-    """
-    if sent.prepared.safe or sent.delivery is Delivery.NOT_SENT:
-        return False
-    if sent.response is None:
-        return True
-    return (
-        sent.response.status >= HTTPStatus.INTERNAL_SERVER_ERROR and sent.response.status != HTTPStatus.NOT_IMPLEMENTED
-    )
-
-
 def clears_doubt(again: Sent) -> bool:
     """Whether the answer to a repeated call, under the same key, tells what became of the first one."""
-    if again.response is None or is_doubtful(again):
+    if again.response is None:
         return False
-    return again.response.status not in _SAYS_NOTHING
-
-
-def in_doubt(shaped: Observation) -> Observation:
-    """An observation of a call that may have taken effect."""
-    content = f"{_DOUBT}\n{shaped.content}" if shaped.content else _DOUBT
-    return shaped.model_copy(update={"status": CallStatus.IN_DOUBT, "content": content, "next": None})
+    status = again.response.status
+    return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _SAYS_NOTHING
 
 
 def refused(decision: Decision) -> Observation:
@@ -122,17 +97,6 @@ def redacted(value: JsonValue, redact: Callable[[str], str]) -> JsonValue:
 def redacted_object(value: JsonObject, redact: Callable[[str], str]) -> JsonObject:
     """A JSON object without secrets."""
     return {redact(name): redacted(item, redact) for name, item in value.items()}
-
-
-def redacted_observation(observation: Observation, redact: Callable[[str], str]) -> Observation:
-    """An observation without secrets, whatever the system echoed."""
-    return observation.model_copy(
-        update={
-            "content": redact(observation.content),
-            "next": None if observation.next is None else redacted_object(observation.next, redact),
-            "warnings": tuple(redact(warning) for warning in observation.warnings),
-        }
-    )
 
 
 def as_json(observation: Observation) -> JsonObject:

@@ -16,7 +16,8 @@ from practicum.contracts.connectors import Mode
 from practicum.contracts.episodes import EpisodeMode, EventType
 from practicum.contracts.tools import Observation, Tool
 from practicum.errors import CallError, ConflictError, ForbiddenError, NotFoundError
-from practicum_connectors.connector import CompiledConnector, PreparedCall, Sent
+from practicum_connectors.calls import PreparedCall, Sent
+from practicum_connectors.connector import CompiledConnector
 from practicum_gateway.access.approvals import Approvals, Question
 from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.catalogue.catalogue import Catalogue
@@ -206,14 +207,11 @@ class Pipeline:
         """
         sent = await self._send(connector, prepared, entry)
         seconds = sent.seconds
-        doubtful = outcomes.is_doubtful(sent)
-        if doubtful and prepared.repeatable:
+        if sent.in_doubt and prepared.repeatable:
             again = await self._send(connector, prepared, entry)
             seconds += again.seconds
-            if outcomes.clears_doubt(again):
-                sent, doubtful = again, False
-        shaped = outcomes.redacted_observation(connector.observe(sent), connector.redact)
-        return (outcomes.in_doubt(shaped) if doubtful else shaped), seconds
+            sent = again if outcomes.clears_doubt(again) else sent
+        return connector.observe(sent), seconds
 
     async def _send(self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry) -> Sent:
         return await connector.send(
