@@ -15,7 +15,11 @@ PACKAGES = {
 }
 MOST_LINES = 400
 # Only here may an exception of any kind be caught: each is one named boundary that classifies and records.
-BOUNDARIES: set[str] = set()
+BOUNDARIES = {
+    "gateway/practicum_gateway/http/middleware.py",
+    "gateway/practicum_gateway/models/provider_errors.py",
+    "workflows/practicum_workflows/boundary.py",
+}
 
 
 def sources(*folders: str) -> list[Path]:
