@@ -43,6 +43,8 @@ _FIRST_MODEL_SECONDS = 180.0
 """At its first start the model's weights are re-coded, once."""
 _WORKER_POLLS = "practicum worker: polls"
 """What the worker prints once it takes work."""
+_DRAIN_SECONDS = 15.0
+"""Gateway and worker give what is under way ten seconds to finish before they end."""
 _INSTALL_LOCAL = "Install it with: pip install 'practicum[local]'"
 
 
@@ -255,6 +257,7 @@ class Stack:
                 "PRACTICUM_APPROVER_KEY": keys.approver,
             },
             ports={"gateway": port},
+            grace=_DRAIN_SECONDS,
             urls={"Gateway": url, "Gateway API": f"{url}/docs"},
         )
 
@@ -271,6 +274,7 @@ class Stack:
                 "PRACTICUM_TEMPORAL_ADDRESS": f"{LOOPBACK}:{self._ports.of('temporal')}",
             },
             secrets={"PRACTICUM_API_KEY": keys.worker},
+            grace=_DRAIN_SECONDS,
         )
 
 
