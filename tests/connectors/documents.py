@@ -22,15 +22,21 @@ def operation(*parameters: Json, body: Json | None = None, required: bool = True
 
 
 def query(name: str, schema: Json | None = None, **rest: Any) -> Json:
-    return {"name": name, "in": "query", "schema": schema or {"type": "string"}, **rest}
+    return {"name": name, "in": "query", "schema": {"type": "string"} if schema is None else schema, **rest}
 
 
 def path(name: str, schema: Json | None = None, **rest: Any) -> Json:
-    return {"name": name, "in": "path", "required": True, "schema": schema or {"type": "string"}, **rest}
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string"} if schema is None else schema,
+        **rest,
+    }
 
 
 def header(name: str, schema: Json | None = None, **rest: Any) -> Json:
-    return {"name": name, "in": "header", "schema": schema or {"type": "string"}, **rest}
+    return {"name": name, "in": "header", "schema": {"type": "string"} if schema is None else schema, **rest}
 
 
 def compiled(

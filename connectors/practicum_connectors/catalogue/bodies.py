@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from practicum_connectors.document.operations import Body
-from practicum_connectors.document.pointers import Node, Pointers, as_list, as_node
+from practicum_connectors.document.pointers import Node, Pointers, as_list, as_node, is_node
 
+_MOST_LEVELS = 20  # of `allOf`, which may lead to itself
 _PLAIN = frozenset(
     {
         "type",
@@ -77,7 +78,7 @@ def members_of(raw: object, pointers: Pointers) -> Members | None:
 
 
 def _gather(raw: object, pointers: Pointers, members: Members, depth: int) -> bool:
-    if depth > 20:  # noqa: PLR2004 (an `allOf` that leads to itself)
+    if depth > _MOST_LEVELS or not is_node(raw):
         return False
     node = pointers.follow(raw)
     if not _is_plain(node):

@@ -16,7 +16,7 @@ from practicum.contracts.base import JsonObject
 from practicum_connectors.catalogue import keywords
 from practicum_connectors.catalogue.inheritance import Inheritance, Variant, variants_of
 from practicum_connectors.document.load import Document
-from practicum_connectors.document.pointers import Node, as_list, as_node, reference_of
+from practicum_connectors.document.pointers import Node, as_list, as_node, is_node, reference_of
 
 Direction = Literal["write", "read"]
 """Whether a schema describes what is sent to a system or what comes back."""
@@ -249,7 +249,8 @@ class SchemaConverter:
             return frozenset()
         names = {name for name, schema in as_node(node.get("properties")).items() if self.hidden(schema)}
         for member in as_list(node.get("allOf")):
-            names |= self._hidden_names(self._document.pointers.follow(member), seen | {id(node)})
+            if is_node(member):
+                names |= self._hidden_names(self._document.pointers.follow(member), seen | {id(node)})
         return frozenset(names)
 
     @staticmethod

@@ -174,7 +174,8 @@ class RequestCheck:
             schema = argument.schema if isinstance(argument.schema, dict) else {}
             return {**out, "content": {"application/json": {"schema": schema}}}
         schema = wire_schema(argument.schema, self._plan.definitions)
-        return {**out, "style": parameter.style, "explode": parameter.explode, "schema": schema}
+        explode = parameter.explode and parameter.location != "cookie"  # no cookie is ever written apart
+        return {**out, "style": parameter.style, "explode": explode, "schema": schema}
 
     def _read(self, request: HttpRequest, sent: Mapping[str, JsonValue]) -> _Built:
         parts = urlsplit(request.url)
@@ -208,9 +209,10 @@ class RequestCheck:
         return problems
 
     def _explain(self, error: Exception) -> list[FieldProblem]:
-        where = self._where(error)
+        where, what = self._where(error), str(error)
         cause: BaseException | None = error
         while cause is not None:
+            what = str(cause) or what
             faults = cast("tuple[ValidationError, ...]", getattr(cause, "schema_errors", ()))
             if faults:
                 inner = explain(faults)
@@ -219,7 +221,7 @@ class RequestCheck:
                     for p in inner
                 ]
             cause = cause.__cause__
-        return [FieldProblem(where=where, what=str(error))]
+        return [FieldProblem(where=where, what=what)]
 
     def _where(self, error: Exception) -> str:
         name, location = getattr(error, "name", None), getattr(error, "location", None)
