@@ -86,7 +86,7 @@ class Events:
                 .where(EventRow.episode == episode, EventRow.type.in_(("approval.requested", "approval.decided")))
                 .order_by(EventRow.sequence)
             )
-            moments = [(kind == "approval.requested", at) for kind, at in rows.tuples()]
+            moments = [(kind == "approval.requested", at) for kind, at in rows]
         for begins, at in moments:
             asked = asked + 1 if begins else max(asked - 1, 0)
             if since is None and asked:

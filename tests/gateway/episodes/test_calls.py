@@ -2,13 +2,14 @@
 
 import asyncio
 
+from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import Episode, EpisodeStatus
 from practicum.contracts.tools import CallStatus
 from practicum.testing import call, say
 from tests.gateway.episodes.world import World
 
 ALLOW = {"id": "allow-all", "outcome": "allow"}
-REFUND = {"id": 8, "amount": 5}
+REFUND: JsonObject = {"id": 8, "amount": 5}
 
 
 async def refunding(world: World) -> Episode:

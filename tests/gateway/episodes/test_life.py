@@ -11,7 +11,7 @@ from practicum.testing import Reply, call, say
 from tests.gateway.episodes.conftest import WORKER
 from tests.gateway.episodes.world import World
 
-REFUND = {"id": 8, "amount": 5}
+REFUND: JsonObject = {"id": 8, "amount": 5}
 
 
 async def key_of(world: World, principal: str, role: str) -> str:
@@ -95,7 +95,7 @@ async def test_cancelling_breaks_the_models_answer_off(world: World) -> None:
     world.model.extend(Reply(content="too late", delay=30))
     episode = await world.start()
     turn = asyncio.create_task(world.post(f"/v1/episodes/{episode.id}/turns", {"step": 0}))
-    while not world.model.requests:
+    while not world.model.requests:  # noqa: ASYNC110  # the model server is a thread and knows no events of ours
         await asyncio.sleep(0.02)
     await world.post(f"/v1/episodes/{episode.id}/cancel")
     refused = await asyncio.wait_for(turn, 5)

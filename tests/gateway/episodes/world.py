@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,6 @@ import uvicorn
 from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
 
-from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import CallReceipt, Episode, EpisodeEvent, TurnReceipt
 from practicum.contracts.trajectory import Trajectory
 from practicum.testing import ScriptedModelServer
@@ -28,7 +27,7 @@ class Refund(BaseModel):
 class Shop:
     """The system behind the gateway; it counts what was done to it."""
 
-    refunds: list[tuple[int, float]] = field(default_factory=list)
+    refunds: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     delay: float = 0.0
     url: str = ""
 
@@ -119,10 +118,10 @@ class World:
         assert answer.status_code == 200, answer.text
         return Trajectory.model_validate_json(answer.content)
 
-    async def post(self, path: str, body: JsonObject | None = None) -> httpx.Response:
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
         return await self.admin.post(path, json=body)
 
-    async def rules(self, *rules: JsonObject) -> None:
+    async def rules(self, *rules: Mapping[str, Any]) -> None:
         answer = await self.admin.put("/v1/rules", json={"rules": list(rules)})
         assert answer.status_code == 200, answer.text
 
@@ -142,11 +141,11 @@ class World:
         self, episode: Episode, *, client: httpx.AsyncClient | None = None, after: int = 0
     ) -> list[EpisodeEvent]:
         """The events up to the end of the stream."""
-        found: list[EpisodeEvent] = []
         path = f"/v1/episodes/{episode.id}/events"
         async with (client or self.admin).stream("GET", path, params={"after": after}) as answer:
             assert answer.status_code == 200
-            async for line in answer.aiter_lines():
-                if line.startswith("data: "):
-                    found.append(EpisodeEvent.model_validate_json(line.removeprefix("data: ")))
-        return found
+            return [
+                EpisodeEvent.model_validate_json(line.removeprefix("data: "))
+                async for line in answer.aiter_lines()
+                if line.startswith("data: ")
+            ]
