@@ -53,18 +53,19 @@ class Catalogue:
             ConflictError: the name is in use with other content.
         """
         document = await _read(spec)
+        fingerprint = await asyncio.to_thread(self._registrations.fingerprint, spec, document)
         known = await self._registrations.find(spec.name)
         if known is not None:
-            return _unchanged(known, self._registrations.fingerprint(spec, document)), False
+            return _unchanged(known, fingerprint), False
         registration = await asyncio.to_thread(Registration.build, spec, document)
-        async with contextlib.AsyncExitStack() as stack:
-            stack.push_async_callback(registration.compiled.aclose)
-            _require_tools(registration.compiled)
-            async with self._changing:
-                report = await self._registrations.add(registration)
-                self._shelf = None
-                self._held[spec.name] = _Held(compiled=registration.compiled)
-            stack.pop_all()
+        _require_tools(registration.compiled)
+        async with self._changing:
+            known = await self._registrations.find(spec.name)
+            if known is not None:  # somebody else was faster
+                return _unchanged(known, fingerprint), False
+            report = await self._registrations.add(registration)
+            self._shelf = None
+            self._held[spec.name] = _Held(compiled=registration.compiled)
         return report, True
 
     async def remove(self, name: str) -> None:
