@@ -80,7 +80,7 @@ class Agent:
     """
 
     door: EpisodeDoor
-    recheck: float = 2.0
+    recheck: float = 1.0
     retries: Retries = field(default=Retries())
 
     async def run(self, episode: str, limits: Limits) -> Episode:
