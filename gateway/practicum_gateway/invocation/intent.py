@@ -56,18 +56,29 @@ class Intent:
         """
         return hash_of_arguments(self.arguments)
 
+    def require_json(self) -> None:
+        """Go on only if the arguments can travel: a JSON parser lets through NaN and half characters.
+
+        Raises:
+            CallError: they cannot.
+        """
+        _ = self.arguments_hash
+
 
 def hash_of_arguments(arguments: Mapping[str, JsonValue]) -> str:
     """SHA-256 of the arguments in their canonical form: keys sorted, no spaces, UTF-8.
 
     Raises:
-        CallError: they hold something that is no JSON, such as NaN.
+        CallError: they hold something that is no JSON, such as NaN, or no Unicode, such as half a surrogate pair.
     """
     try:
         canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        encoded = canonical.encode()
     except (ValueError, RecursionError) as error:
-        raise CallError(f"The arguments are no JSON: {error}.", mend="Give plain JSON values.") from None
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+        raise CallError(
+            f"The arguments are no JSON ({type(error).__name__}).", mend="Give plain JSON values."
+        ) from None
+    return hashlib.sha256(encoded).hexdigest()
 
 
 class EventSink(Protocol):

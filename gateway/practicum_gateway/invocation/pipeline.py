@@ -123,6 +123,7 @@ class Pipeline:
     async def _perform(self, intent: Intent) -> Observation:
         # authenticate
         _require_own_episode(intent)
+        intent.require_json()
         tool = await self._find(intent.tool)
         intent = intent if tool is None else replace(intent, tool=tool.name)
         known = await self._ledger.recall(intent)

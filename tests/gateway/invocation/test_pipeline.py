@@ -115,9 +115,9 @@ async def test_wrong_arguments_are_told_to_the_model_or_raised(free: House, shop
     assert "order" in observation.content
     with pytest.raises(CallError):
         await free.pipeline.invoke(call("shop_create_refund", wrong, raise_call_errors=True))
-    no_json = {"order": 1, "amount": float("nan")}
-    with pytest.raises(CallError):
-        await free.pipeline.invoke(call("shop_create_refund", no_json, raise_call_errors=True))
+    for no_json in (float("nan"), "\ud800"):
+        with pytest.raises(CallError, match="no JSON"):
+            await free.pipeline.invoke(call("shop_add_note", {"text": no_json}, raise_call_errors=True))
     mended = await free.pipeline.invoke(call("shop_create_refund", {"order": 1, "amount": 1}))
     assert mended.status is CallStatus.OK
     assert len(shop.refunds) == 1
