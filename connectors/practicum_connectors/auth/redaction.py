@@ -30,5 +30,6 @@ def _all_spellings(secrets: Iterable[str]) -> list[str]:
 
 
 def _spellings(secret: str) -> set[str]:
-    escaped = json.dumps(secret)[1:-1]
-    return {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), escaped, escaped.replace("/", "\\/")}
+    plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    slashed = {spelling.replace("/", "\\/") for spelling in plain}
+    return {*plain, *slashed, quote(secret, safe=""), quote(secret), quote_plus(secret)}
