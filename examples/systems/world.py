@@ -2,18 +2,17 @@
 
     async with World() as world:
         await world.load(task.start)
-        answer = await world.call("erp_get_order", {"order_id": 1042})
+        seen = await world.call("erp_get_order", {"order_id": 1042})
         after = await world.state()
 
 A call goes through the product's own connectors, up to the exchange itself, which stays in this process: the same
 tools, the same check of arguments, the same words for the model as behind the gateway. Time in a world stands still
-until a request moves it on by a second, so that a run is the same every time.
+until a request moves it on by a second, so that a run is the same every time. It is a `practicum.tasks.Practice`.
 """
 
 import itertools
 from collections.abc import Generator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Self
 
@@ -37,32 +36,6 @@ from practicum_connectors.document import load_document
 from practicum_connectors.exchange import Delivery, HttpResponse
 
 SYSTEMS = ("crm", "erp", "cicd")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came of a call.
-
-    Attributes:
-        observation: what a model is told about it.
-    """
-
-    observation: Observation
-
-    @property
-    def text(self) -> str:
-        """What a model reads."""
-        return self.observation.content
-
-    @property
-    def ok(self) -> bool:
-        """Whether the system did what was asked."""
-        return self.observation.status is CallStatus.OK
-
-    @property
-    def status(self) -> int | None:
-        """The system's HTTP status; None when the arguments do not fit and nothing was sent."""
-        return self.observation.http_status
 
 
 class World:
@@ -92,6 +65,7 @@ class World:
         }
         self._connectors = {name: _connector(name, document) for name, document in self.documents.items()}
         self._owners = {tool: connector for connector in self._connectors.values() for tool in connector.tools}
+        self._observed: dict[str, Observation] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -109,15 +83,17 @@ class World:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """All tools, as a model sees them."""
-        return tuple(tool for connector in self._connectors.values() for tool in connector.tools.values())
+        """All tools, as the gateway offers them to a model: sorted by name."""
+        tools = (tool for connector in self._connectors.values() for tool in connector.tools.values())
+        return tuple(sorted(tools, key=lambda tool: tool.name))
 
     async def load(self, start: States) -> None:
-        """Put the systems into a start state; one that is not named becomes empty. All counters go back to zero.
+        """Put the systems into a start state; one that is not named becomes empty. All counts begin anew.
 
         Raises:
             StateError: a system does not take it; load another before going on.
         """
+        self._observed.clear()
         for name, books in self._books.items():
             books.load(start.get(name, {}))
 
@@ -129,12 +105,13 @@ class World:
         """How many side effects each system has counted since the last load."""
         return {name: len(books.store.effects()) for name, books in self._books.items()}
 
-    async def call(self, tool: str, arguments: JsonObject) -> Answer:
+    async def call(self, tool: str, arguments: JsonObject, key: str | None = None) -> Observation:
         """Call a tool by name.
 
         Args:
             tool: its exposed name, `system_operation`.
             arguments: its arguments.
+            key: a repeated key returns what was observed the first time since the last load; None never repeats.
 
         Returns:
             What a model is told: the system's answer, its refusal, or that the arguments do not fit.
@@ -145,11 +122,15 @@ class World:
         connector = self._owners.get(tool)
         if connector is None:
             raise NotFoundError(f"There is no tool {tool}.", mend=f"Tools are: {', '.join(self._owners)}")
+        if key is not None and key in self._observed:
+            return self._observed[key]
         try:
-            prepared = connector.prepare(tool, arguments)
+            observation = connector.observe(await self._send(connector.prepare(tool, arguments)))
         except CallError as error:
-            return Answer(Observation(status=CallStatus.ERROR, content=str(error)))
-        return Answer(connector.observe(await self._send(prepared)))
+            observation = Observation(status=CallStatus.ERROR, content=str(error))
+        if key is not None:
+            self._observed[key] = observation
+        return observation
 
     async def _send(self, prepared: PreparedCall) -> Sent:
         request = prepared.request

@@ -19,7 +19,7 @@ class _Pin:
     service: str | None = None
 
 
-SUITE = "orders"
+NAME = "orders"
 TOOLS = ("crm.*", "erp.*", "cicd.*")
 """Every task offers the tools of all three systems: which to use is part of the task."""
 
@@ -94,8 +94,8 @@ class _Drafts:
 
     def _finished(self, turn: int, wording: int, prompt: str, sketch: Sketch) -> Task:
         return Task(
-            id=f"{SUITE}.{self._split}.{self._family}.{turn}",
-            suite=SUITE,
+            id=f"{NAME}.{self._split}.{self._family}.{turn}",
+            suite=NAME,
             split=self._split,
             family=self._family,
             prompt=prompt,

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from examples.systems.world import Answer, World
+from examples.systems.world import World
 from practicum.contracts.tasks import States, Task, Verdict
+from practicum.contracts.tools import Observation
 from practicum.tasks import verify
 
 
@@ -12,13 +13,13 @@ class Run:
     """What a reference solution did.
 
     Attributes:
-        answers: what the systems answered, call by call.
+        observations: what a model would be told, call by call.
         before: the systems' states at the start.
         after: their states at the end.
         verdict: what the verifier found.
     """
 
-    answers: tuple[Answer, ...]
+    observations: tuple[Observation, ...]
     before: States
     after: States
     verdict: Verdict
@@ -28,6 +29,6 @@ async def run_reference(world: World, task: Task) -> Run:
     """Load the task's start state, make its reference calls and judge the outcome with its conclusion."""
     await world.load(task.start)
     before = await world.state()
-    answers = tuple([await world.call(call.tool, call.arguments) for call in task.reference])
+    observations = tuple([await world.call(call.tool, call.arguments) for call in task.reference])
     after = await world.state()
-    return Run(answers, before, after, verify(task, before, after, task.conclusion))
+    return Run(observations, before, after, verify(task, before, after, task.conclusion))

@@ -3,6 +3,7 @@
 from examples.systems.world import World
 from examples.tasks.reference import run_reference
 from practicum.contracts.tasks import ReferenceCall, States, Task
+from practicum.contracts.tools import CallStatus
 from practicum.tasks import changes, verify
 
 
@@ -21,7 +22,8 @@ async def faults_of(world: World, task: Task) -> tuple[str, ...]:
     faults: list[str] = []
     if changes(task.start, run.before):
         faults.append("the systems do not hold its start state as it is")
-    faults.extend(f"a reference call was refused: {answer.text}" for answer in run.answers if not answer.ok)
+    refused = (seen for seen in run.observations if seen.status is not CallStatus.OK)
+    faults.extend(f"a reference call was refused: {seen.content}" for seen in refused)
     faults.extend(f"the reference solution is not right: {difference}" for difference in run.verdict.differences)
     extra = _one_more(task.start)
     await world.call(extra.tool, extra.arguments)

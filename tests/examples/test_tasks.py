@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from examples.systems.world import World
-from examples.tasks import SUITE, demo_tasks, generate
+from examples.tasks import NAME, SUITE, Orders, demo_tasks, generate
 from examples.tasks.families import FAMILIES
 from examples.tasks.generate import wordings
 from practicum.contracts.tasks import Split, States, Task
-from practicum.tasks import digest, overlaps, read_tasks
+from practicum.tasks import Practice, digest, load_suite, overlaps, read_tasks
 
 TRAIN, HELD_OUT = generate(Split.TRAIN), generate(Split.HELD_OUT)
 
@@ -21,6 +21,20 @@ HELD_OUT_DIGEST = "ef2ed0b1ff5f12dab24465320d474ec29bd7415ff52be148958380bab1649
 def test_the_suite_is_the_same_everywhere_byte_for_byte() -> None:
     """A changed digest means other tasks: results before and after cannot be compared."""
     assert (digest(TRAIN), digest(HELD_OUT)) == (TRAIN_DIGEST, HELD_OUT_DIGEST)
+
+
+async def test_the_suite_is_found_by_its_dotted_path_and_can_be_tried() -> None:
+    suite = load_suite("examples.tasks:SUITE")
+    assert suite is SUITE
+    assert (suite.name, suite.tasks(Split.TRAIN), suite.tasks(Split.HELD_OUT)) == (NAME, TRAIN, HELD_OUT)
+    assert suite.digest == digest((*TRAIN, *HELD_OUT)) != Orders(seed=2).digest
+    task = suite.tasks(Split.TRAIN)[0]
+    async with suite.practice() as practice:
+        assert isinstance(practice, Practice)
+        await practice.load(task.start)
+        for number, call in enumerate(task.reference):
+            await practice.call(call.tool, call.arguments, str(number))
+        assert suite.verify(task, task.start, await practice.state(), task.conclusion).reward == 1
 
 
 def test_more_tasks_begin_with_the_same_ones() -> None:
@@ -38,7 +52,7 @@ def test_more_tasks_than_there_are_words_for_is_an_error() -> None:
 @pytest.mark.parametrize(("split", "tasks"), [(Split.TRAIN, TRAIN), (Split.HELD_OUT, HELD_OUT)])
 def test_a_split_holds_every_family_and_wording(split: Split, tasks: tuple[Task, ...]) -> None:
     assert len(tasks) == len({task.id for task in tasks}) == len({task.prompt for task in tasks}) == 200
-    assert {task.suite for task in tasks} == {SUITE}
+    assert {task.suite for task in tasks} == {NAME}
     assert {task.split for task in tasks} == {split}
     counts = Counter(task.family for task in tasks)
     assert set(counts) == set(FAMILIES) == set(wordings())

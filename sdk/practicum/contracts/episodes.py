@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from practicum.contracts.base import Value
 from practicum.contracts.models import Sampling, Usage
+from practicum.contracts.tasks import States
 from practicum.contracts.tools import CallStatus
 
 
@@ -58,6 +59,7 @@ class EpisodeRequest(Value):
         mode: live or training.
         idempotency_key: a repeated key returns the first episode.
         metadata: the caller's own labels, such as suite, task id and split; kept with the trajectory.
+        start: what the practice systems hold at the start, by system; only for training, live systems stay as they are.
     """
 
     task: str = Field(min_length=1, max_length=100_000)
@@ -69,6 +71,7 @@ class EpisodeRequest(Value):
     mode: EpisodeMode = EpisodeMode.LIVE
     idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
     metadata: dict[str, str] = Field(default_factory=dict)
+    start: States = Field(default_factory=dict)
 
 
 class EpisodeStatus(StrEnum):
@@ -98,6 +101,14 @@ class Cause(StrEnum):
     INFRASTRUCTURE = "infrastructure"
     PERSON = "person"
     BUDGET = "budget"
+
+    @property
+    def by_policy(self) -> bool:
+        """Whether the policy could have caused it: only then does a reward say anything of it.
+
+        A spent budget counts as its own doing, else a policy would learn to dawdle.
+        """
+        return self in (Cause.POLICY, Cause.BUDGET)
 
 
 class EpisodeResult(Value):

@@ -1,60 +1,87 @@
-"""Suites: tasks as JSON lines, the same bytes for the same tasks."""
+"""Suites: tasks with what judges them and where they can be tried, found by a dotted path."""
 
-import hashlib
-from collections.abc import Iterable
-from pathlib import Path
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from typing import Protocol, runtime_checkable
 
-from pydantic import ValidationError
-
-from practicum.contracts.tasks import Split, Task
+from practicum.contracts.episodes import EpisodeResult
+from practicum.contracts.tasks import Split, States, Task, Verdict
 from practicum.errors import ConfigurationError
+from practicum.tasks.practice import Practice
+
+_FORM = "A suite is named by module and attribute, such as examples.tasks:SUITE."
 
 
-def write_tasks(path: Path, tasks: Iterable[Task]) -> None:
-    """Write tasks, one JSON object a line, with parent folders made when missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(_lines(tasks))
+@runtime_checkable
+class Suite(Protocol):
+    """A fixed set of tasks."""
+
+    @property
+    def name(self) -> str:
+        """Its name, which each of its tasks bears too."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all its tasks: results can be compared where it is the same."""
+        ...
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """The tasks of one split, always in the same order; families take turns, so that the first few hold all."""
+        ...
+
+    def verify(self, task: Task, before: States, after: States | None, answer: str | None) -> Verdict:
+        """Judge an attempt by what it left behind; see `practicum.tasks.Verifier`."""
+        ...
+
+    def practice(self) -> AbstractAsyncContextManager[Practice]:
+        """Private copies of its systems; any number may be open at once."""
+        ...
 
 
-def read_tasks(path: Path) -> tuple[Task, ...]:
-    """Read tasks that `write_tasks` wrote.
+def load_suite(path: str) -> Suite:
+    """Find a suite by the dotted path of an attribute, `module:attribute`.
+
+    The module is imported, so whatever stands in it runs.
+
+    Args:
+        path: such as `examples.tasks:SUITE`.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a line is no task.
+        ConfigurationError: the path has another form, or no suite is there.
     """
+    module_name, colon, attribute = path.partition(":")
+    if not (colon and module_name and attribute.isidentifier()):
+        raise ConfigurationError(f"{path!r} names no suite.", mend=_FORM)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"The suite {path} cannot be read: {error}", mend="Name a file of tasks.") from error
-    return tuple(_task(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
-
-
-def select(
-    tasks: Iterable[Task], *, split: Split | None = None, families: Iterable[str] | None = None
-) -> tuple[Task, ...]:
-    """The tasks of one split, of some families, or both; in their order."""
-    wanted = None if families is None else frozenset(families)
-    return tuple(
-        task for task in tasks if (split is None or task.split is split) and (wanted is None or task.family in wanted)
-    )
-
-
-def digest(tasks: Iterable[Task]) -> str:
-    """SHA-256 of the tasks as they would be written."""
-    return hashlib.sha256(_lines(tasks)).hexdigest()
-
-
-def _lines(tasks: Iterable[Task]) -> bytes:
-    return b"".join(task.model_dump_json().encode() + b"\n" for task in tasks)
-
-
-def _task(path: Path, number: int, line: str) -> Task:
-    try:
-        return Task.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        module = import_module(module_name)
+    except ImportError as error:
         raise ConfigurationError(
-            f"{path}, line {number}, is no task: {where or 'line'}: {first['msg']}",
-            mend="Make the suite again with its generator.",
+            f"The suite {path} cannot be loaded: {error}.",
+            mend="Give the command in the folder in which the module lies, or install what holds it.",
         ) from error
+    found = getattr(module, attribute, None)
+    if found is None:
+        raise ConfigurationError(f"{module_name} has no {attribute}.", mend=_FORM)
+    if isinstance(found, type) or not isinstance(found, Suite):
+        raise ConfigurationError(
+            f"{path} is no suite.", mend="A suite has name, digest, tasks, verify and practice; see practicum.tasks."
+        )
+    return found
+
+
+def score(suite: Suite, task: Task, result: EpisodeResult, after: States | None) -> Verdict:
+    """The verdict on an ended attempt, and the one place that says when there is none.
+
+    An ending that the policy could not have caused earns no reward, not 0: it says nothing of the policy, and would
+    spoil every average and every baseline that it enters.
+
+    Args:
+        suite: what judges.
+        task: what was asked; its start state is where the attempt began.
+        result: how the attempt ended.
+        after: the systems' states then; None when they could not be read.
+    """
+    if not result.cause.by_policy:
+        return Verdict(reward=None, differences=(f"ended by {result.cause}, not by the policy: {result.reason}",))
+    return suite.verify(task, task.start, after, result.answer)

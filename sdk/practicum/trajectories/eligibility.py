@@ -47,7 +47,7 @@ def _ending(trajectory: Trajectory) -> Iterator[str]:
     """What about the ending makes it no experience of the agent's."""
     if trajectory.result is None or not trajectory.result.status.ended:
         yield "it has not ended"
-    elif trajectory.result.cause in _BEYOND_THE_AGENT:
+    elif not trajectory.result.cause.by_policy:
         yield _BEYOND_THE_AGENT[trajectory.result.cause]
     elif trajectory.result.status in (EpisodeStatus.FAILED, EpisodeStatus.CANCELLED):
         yield f"it ended as {trajectory.result.status}"

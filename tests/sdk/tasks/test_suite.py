@@ -1,71 +1,63 @@
-from pathlib import Path
-
 import pytest
 
-from practicum.contracts.tasks import ReferenceCall, Split, Task
+from practicum.contracts.episodes import Cause, EpisodeResult, EpisodeStatus
+from practicum.contracts.tasks import Split, States
 from practicum.errors import ConfigurationError
-from practicum.tasks import digest, overlaps, read_tasks, select, write_tasks
+from practicum.tasks import Practice, Suite, load_suite, score
+from tests.sdk.suites import NUMBERS, Numbers
+
+TASK = NUMBERS.tasks(Split.TRAIN)[0]
+RIGHT: States = {"book": {"lines": {"1": {"number": 1}}}}
 
 
-def make(number: int, split: Split = Split.TRAIN, **more: object) -> Task:
-    fields: dict[str, object] = {
-        "id": f"t{number}",
-        "suite": "s",
-        "split": split,
-        "family": "even" if number % 2 == 0 else "odd",
-        "prompt": f"do {number} é",
-        "tools": ("crm.*",),
-        "start": {"crm": {"notes": {"1": {"text": "a"}}}},
-        "reference": (ReferenceCall(tool="crm_add_note", arguments={"text": "x", "amount": 1.5}),),
-        "wording": number,
-        "entities": (f"order {number}",),
-    }
-    return Task.model_validate({**fields, **more})
+async def test_a_suite_is_found_by_its_dotted_path() -> None:
+    suite = load_suite("tests.sdk.suites:NUMBERS")
+    assert suite is NUMBERS
+    assert isinstance(suite, Suite)
+    async with suite.practice() as practice:
+        assert isinstance(practice, Practice)
+        await practice.load(TASK.start)
+        await practice.call("book_write", {"number": 1}, "0/0")
+        assert await practice.state() == RIGHT
 
 
-TASKS = tuple(make(number) for number in range(4))
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        ("orders", "names no suite"),
+        ("tests.sdk.suites:", "names no suite"),
+        ("tests.sdk.suites:a.b", "names no suite"),
+        (":NUMBERS", "names no suite"),
+        ("tests.sdk.nothing_here:NUMBERS", "cannot be loaded: No module named"),
+        ("tests.sdk.suites:NOTHING", "has no NOTHING"),
+        ("tests.sdk.suites:WRITE", "is no suite"),
+        ("tests.sdk.suites:Numbers", "is no suite"),
+    ],
+)
+def test_what_is_no_suite_is_told(path: str, complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint) as caught:
+        load_suite(path)
+    assert caught.value.mend
 
 
-def test_what_is_written_is_read_back_and_bytes_are_the_same(tmp_path: Path) -> None:
-    one, other = tmp_path / "new" / "one.jsonl", tmp_path / "other.jsonl"
-    write_tasks(one, TASKS)
-    write_tasks(other, read_tasks(one))
-    assert read_tasks(one) == TASKS
-    assert one.read_bytes() == other.read_bytes()
+def ended(cause: Cause, status: EpisodeStatus = EpisodeStatus.COMPLETED) -> EpisodeResult:
+    return EpisodeResult(status=status, cause=cause, answer="Done.", reason="because")
 
 
-def test_a_digest_tells_suites_apart() -> None:
-    assert digest(TASKS) == digest(list(TASKS))
-    assert digest(TASKS) != digest(TASKS[:3])
+def test_what_the_policy_did_is_judged_by_what_it_left() -> None:
+    assert score(NUMBERS, TASK, ended(Cause.POLICY), RIGHT).reward == 1
+    assert score(NUMBERS, TASK, ended(Cause.POLICY), TASK.start).reward == 0
+    assert score(NUMBERS, TASK, ended(Cause.BUDGET, EpisodeStatus.EXHAUSTED), TASK.start).reward == 0
+    assert score(NUMBERS, TASK, ended(Cause.POLICY), None).reward is None
 
 
-def test_tasks_are_chosen_by_split_and_family() -> None:
-    tasks = (*TASKS, make(4, Split.HELD_OUT))
-    assert [task.id for task in select(tasks, split=Split.HELD_OUT)] == ["t4"]
-    assert [task.id for task in select(tasks, families=["even"])] == ["t0", "t2", "t4"]
-    assert [task.id for task in select(tasks, split=Split.TRAIN, families=["even"])] == ["t0", "t2"]
-    assert select(tasks) == tasks
-    assert select(tasks, families=[]) == ()
+@pytest.mark.parametrize("cause", [Cause.SYSTEM, Cause.INFRASTRUCTURE, Cause.PERSON])
+def test_what_the_policy_could_not_have_caused_earns_nothing_not_zero(cause: Cause) -> None:
+    for left in (RIGHT, TASK.start, None):
+        verdict = score(NUMBERS, TASK, ended(cause, EpisodeStatus.FAILED), left)
+        assert verdict.reward is None
+        assert verdict.differences == (f"ended by {cause}, not by the policy: because",)
 
 
-def test_a_missing_file_and_a_broken_line_say_where(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be read"):
-        read_tasks(tmp_path / "none.jsonl")
-    path = tmp_path / "bad.jsonl"
-    path.write_text(TASKS[0].model_dump_json() + "\n\n" + '{"id": "x"}\n')
-    with pytest.raises(ConfigurationError, match=r"bad.jsonl, line 3, is no task: suite"):
-        read_tasks(path)
-
-
-def test_a_clean_split_overlaps_nowhere() -> None:
-    assert overlaps(TASKS, [make(9, Split.HELD_OUT)]) == ()
-
-
-def test_each_kind_of_leak_is_named() -> None:
-    held_out = [
-        make(7, Split.HELD_OUT, entities=("order 1",)),
-        make(9, Split.HELD_OUT, wording=3),
-        make(11, Split.HELD_OUT, prompt="do 2 é"),
-        make(10, Split.HELD_OUT, wording=1),
-    ]
-    assert overlaps(TASKS, held_out) == ("entity order 1", "prompt 'do 2 é'", "wording 3 of odd")
+def test_a_digest_follows_the_tasks() -> None:
+    assert NUMBERS.digest == Numbers().digest != Numbers(7).digest
