@@ -145,7 +145,13 @@ async def running(house: House) -> AsyncGenerator[None]:
             await house.store.check()
             await migrate(house.store)
             await install_keys(house.settings, house.keys)
-            for close in (*house.providers, house.catalogue.close, house.chat.close, house.pipeline.close):
+            for close in (
+                *house.providers,
+                house.catalogue.close,
+                house.chat.close,
+                house.pipeline.close,
+                house.episodes.close_turns,
+            ):
                 stack.push_async_callback(close)
             stack.callback(house.closing.set)
             await house.pipeline.recover()

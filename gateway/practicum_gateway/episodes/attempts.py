@@ -2,25 +2,35 @@
 
 from dataclasses import replace
 
-from practicum.contracts.base import utc_now
+from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.models import Attempt, ModelCall
 from practicum_gateway.models.chat_format import definition
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.registry import version_of
+from practicum_gateway.record.canonical import digest
 from practicum_gateway.record.model_calls import Continued
 from practicum_gateway.store.engine import new_id
 
 
 def continuing(prompt: Prompt, before: Continued | None) -> Prompt:
-    """The prompt with the tokens of the call it continues, where the same model version sampled them."""
+    """The prompt with the tokens of the call it continues, where these still stand for its beginning.
+
+    They do not where another model version sampled them, or where other tools were offered before the conversation.
+    """
     if before is None or before.sampled is None or before.version != version_of(prompt.spec):
+        return prompt
+    if before.toolset != digest(list(definitions_of(prompt))):
         return prompt
     return replace(prompt, previous=before.sampled, covered=before.covered)
 
 
+def definitions_of(prompt: Prompt) -> tuple[JsonObject, ...]:
+    """The tools offered, in OpenAI's form."""
+    return tuple(definition(tool) for tool in prompt.tools) if prompt.definitions is None else prompt.definitions
+
+
 def begun(prompt: Prompt, before: Continued | None, *, step: int, attempt: int) -> ModelCall:
     """A model call as it stands before its answer."""
-    definitions = prompt.definitions
     return ModelCall(
         id=new_id("mc"),
         step=step,
@@ -28,7 +38,7 @@ def begun(prompt: Prompt, before: Continued | None, *, step: int, attempt: int) 
         model=prompt.spec.alias,
         version=version_of(prompt.spec),
         messages=prompt.messages,
-        tools=tuple(definition(tool) for tool in prompt.tools) if definitions is None else definitions,
+        tools=definitions_of(prompt),
         sampling=prompt.sampling,
         parent=None if before is None else before.call,
         started=utc_now(),

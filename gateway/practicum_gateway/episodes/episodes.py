@@ -242,6 +242,10 @@ class Episodes:
                 ApprovalDecision(approval=approval.id, approved=approved, arguments_hash=approval.arguments_hash),
             )
 
+    async def close_turns(self) -> None:
+        """Break off what would outlive the gateway; tool calls are the pipeline's to finish."""
+        await self._turns.close()
+
     async def _driven(self, principal: Principal, episode: str) -> StoredEpisode:
         stored = await self.stored(principal, episode)
         check_driving(principal, stored.episode)

@@ -55,6 +55,14 @@ class Turns:
             if owner == episode:
                 task.cancel()
 
+    async def close(self) -> None:
+        """Break every turn under way off; whoever asks for it again has it taken by the next gateway."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
     def _forget(self, key: tuple[str, int], task: asyncio.Task[TurnReceipt]) -> None:
         del self._under_way[key]
         if not task.cancelled():
@@ -93,8 +101,11 @@ class Turns:
         clock = time.perf_counter()
         try:
             completed = await self._models.complete(prompt, episode=episode)
-        except PracticumError as error:
-            broken = failed(call, error.detail, time.perf_counter() - clock)
+        except (PracticumError, asyncio.CancelledError) as error:
+            what = (
+                error.detail if isinstance(error, PracticumError) else "Broken off: the episode or the gateway ended."
+            )
+            broken = failed(call, what, time.perf_counter() - clock)
             await self._record.model_calls.add_failure(episode, broken, before)
             raise
         ids = {wish.id for message in prompt.messages for wish in message.tool_calls}

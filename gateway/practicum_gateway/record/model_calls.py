@@ -36,12 +36,14 @@ class Continued:
     Attributes:
         call: its id.
         version: model and adapter version that answered it.
+        toolset: digest of the tool definitions it was offered.
         covered: how many messages its conversation has, response included.
         sampled: its tokens, where the server gave them.
     """
 
     call: str
     version: str
+    toolset: str
     covered: int
     sampled: Sampled | None
 
@@ -213,7 +215,13 @@ class ModelCallRecords:
         return Attempt(row.standing)
 
     async def _continued(self, row: ModelCallRow) -> Continued:
-        return Continued(call=row.id, version=row.version, covered=row.length + 1, sampled=await self._sampled(row))
+        return Continued(
+            call=row.id,
+            version=row.version,
+            toolset=row.toolset,
+            covered=row.length + 1,
+            sampled=await self._sampled(row),
+        )
 
     async def _sampled(self, row: ModelCallRow) -> Sampled | None:
         """The tokens of a call, put together from those of the calls it continues."""

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import SecretStr
 
 from practicum.testing import ScriptedModelServer
@@ -30,12 +32,17 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def world(settings: Settings) -> AsyncIterator[World]:
+def spans() -> InMemorySpanExporter:
+    return InMemorySpanExporter()
+
+
+@pytest.fixture
+async def world(settings: Settings, spans: InMemorySpanExporter) -> AsyncIterator[World]:
     shop = Shop()
     with ScriptedModelServer() as model:
         async with (
             serving(shop.app()) as shop_url,
-            serving(create_app(settings)) as url,
+            serving(create_app(settings, spans=SimpleSpanProcessor(spans))) as url,
             client_of(url, ADMIN) as admin,
             client_of(url, APPROVER) as approver,
         ):

@@ -100,7 +100,10 @@ async def test_cancelling_breaks_the_models_answer_off(world: World) -> None:
     await world.post(f"/v1/episodes/{episode.id}/cancel")
     refused = await asyncio.wait_for(turn, 5)
     assert (refused.status_code, refused.json()["code"]) == (409, "episode")
-    assert [message.role for message in (await world.trajectory(episode)).messages] == ["system", "user"]
+    trajectory = await world.trajectory(episode)
+    assert [message.role for message in trajectory.messages] == ["system", "user"]
+    assert [(made.standing, made.response) for made in trajectory.model_calls] == [("failed", None)]
+    assert "Broken off" in (trajectory.model_calls[0].error or "")
 
 
 async def test_who_may_drive_and_who_may_see(world: World) -> None:
