@@ -33,6 +33,6 @@ def stage(temporal: str, client: Client) -> Generator[SetStage]:
 
         def build(door: ScriptedDoor) -> Stage:
             served = running.enter_context(ServedDoor(door))
-            return Stage(client, served, WorkerSettings(temporal=temporal, task_queue=f"test-{uuid4().hex}", grace=1))
+            return Stage(client, served, WorkerSettings(temporal=temporal, task_queue=f"test-{uuid4().hex}", grace=0.2))
 
         yield build

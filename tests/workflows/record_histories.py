@@ -87,7 +87,7 @@ async def play(name: str, client: Client, temporal: str) -> list[WorkflowHistory
     """Play a scenario to its end; the histories of its runs, the last first."""
     scenario, script = SCENARIOS[name]
     with ServedDoor(ScriptedDoor(script)) as served:
-        settings = WorkerSettings(temporal=temporal, task_queue=f"record-{uuid4().hex}", grace=1)
+        settings = WorkerSettings(temporal=temporal, task_queue=f"record-{uuid4().hex}", grace=0.2)
         here = Stage(client, served, settings).with_attempts(2)
         async with here.worker():
             handle = await scenario(here)

@@ -56,7 +56,7 @@ async def test_a_killed_worker_is_replaced_and_nothing_is_done_twice(stage: SetS
 
 async def test_a_worker_that_is_stopped_leaves_its_work_to_another(stage: SetStage) -> None:
     """A deployment must not look like a person's cancel."""
-    here = stage(ScriptedDoor([ScriptedTurn(seconds=3)]))
+    here = stage(ScriptedDoor([ScriptedTurn(seconds=1)]))
     async with here.worker():
         handle = await here.start()
         await until(lambda: bool(here.door.asked(episode_of(handle))))
