@@ -3,11 +3,11 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 
 from practicum.contracts.connectors import Connector
 from practicum.contracts.tools import Tool
+from practicum.episode.offering import named, offered
 from practicum.errors import NotFoundError
 from practicum_connectors.catalogue.search import ToolIndex
 
@@ -36,7 +36,7 @@ class Shelf:
 
     def matching(self, patterns: Sequence[str]) -> tuple[Tool, ...]:
         """The tools that any of the glob patterns names, by `connector.operation` or by exposed name."""
-        return tuple(tool for tool in self.tools.values() if _matches(tool, patterns))
+        return offered(self.tools.values(), patterns)
 
     def tool(self, name: str) -> Tool:
         """The tool of an exposed name, or of `connector.operation`.
@@ -54,7 +54,7 @@ class Shelf:
     def search(self, query: str, limit: int, patterns: Sequence[str] = ("*",)) -> tuple[Tool, ...]:
         """The tools that fit the words best, best first, among those that a pattern names."""
         found = self._index.search(query, limit=len(self.tools))
-        return tuple(tool for tool in found if _matches(tool, patterns))[:limit]
+        return tuple(tool for tool in found if named(tool, patterns))[:limit]
 
     @cached_property
     def _by_address(self) -> dict[str, Tool]:
@@ -63,7 +63,3 @@ class Shelf:
     @cached_property
     def _index(self) -> ToolIndex:
         return ToolIndex(self.tools.values())
-
-
-def _matches(tool: Tool, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(tool.address, pattern) or fnmatchcase(tool.name, pattern) for pattern in patterns)

@@ -7,17 +7,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message, ToolCall
-from practicum.contracts.tools import Tool
+from practicum.episode.offering import definition
+
+__all__ = ["definition", "incoming_call", "outgoing", "outgoing_call"]
 
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
-
-
-def definition(tool: Tool) -> JsonObject:
-    """A tool as chat completions define it."""
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
-    }
 
 
 def outgoing(message: Message) -> JsonObject:
