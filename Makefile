@@ -46,6 +46,7 @@ format: $(VENV)/.dev
 
 # Real documents nobody here wrote; says so and stops where the folder is absent.
 corpus: $(VENV)/.dev
+	$(BIN)/python -m tests.corpus.check_corpus
 	$(BIN)/python -m pytest tests/corpus -m corpus
 
 lock: $(VENV)/.dev
