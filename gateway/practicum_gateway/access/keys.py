@@ -3,7 +3,9 @@
 import hashlib
 import hmac
 import secrets
-from datetime import timedelta
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 
@@ -18,6 +20,7 @@ KEY_PREFIX = "prk_"
 SHOWN = 12
 """How many leading characters of a key are kept to recognise it by."""
 _SHORTEST = 24
+_REMEMBERED = 1024
 
 
 def new_secret() -> str:
@@ -30,12 +33,24 @@ def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _Recognised:
+    principal: Principal
+    expires: datetime | None
+
+
 class Keys:
-    """Issues, recognises and revokes API keys."""
+    """Issues, recognises and revokes API keys.
+
+    Keys that were shown lately are recognised from memory, by their hash: one gateway at a time works on a store, and
+    keys are withdrawn through it alone, which forgets them.
+    """
 
     def __init__(self, store: Store) -> None:
         """Keep keys in a store."""
         self._store = store
+        self._recognised: OrderedDict[str, _Recognised] = OrderedDict()
+        self._withdrawals = 0
 
     async def authenticate(self, secret: str) -> Principal:
         """Who shows this key.
@@ -44,16 +59,12 @@ class Keys:
             UnauthenticatedError: it is unknown, expired or revoked; which of them is not said.
         """
         offered = hash_of(secret)
-        async with self._store.read() as session:
-            rows = await session.scalars(select(KeyRow).where(KeyRow.prefix == secret[:SHOWN]))
-            # Every candidate is compared, in constant time each, so that the time taken tells nothing.
-            matches = [row for row in rows if hmac.compare_digest(row.hash, offered)]
-        for row in matches:
-            if row.revoked is None and (row.expires is None or row.expires > utc_now()):
-                return Principal(name=row.principal, role=Role(row.role), key_id=row.id, episode=row.episode)
-        raise UnauthenticatedError(
-            "The key is not valid: unknown, expired or revoked.", mend="Ask an administrator for a key."
-        )
+        known = self._recognised.get(offered) or await self._look_up(secret, offered)
+        if known is None or (known.expires is not None and known.expires <= utc_now()):
+            raise UnauthenticatedError(
+                "The key is not valid: unknown, expired or revoked.", mend="Ask an administrator for a key."
+            )
+        return known.principal
 
     async def issue(self, request: KeyRequest, *, episode: str | None = None) -> IssuedKey:
         """Make a key.
@@ -86,7 +97,9 @@ class Keys:
                 session.add(row)
             row.prefix, row.hash, row.revoked = secret[:SHOWN], hash_of(secret), None
             row.principal, row.role = principal, role
-            return _info(row)
+            info = _info(row)
+        self._forget()
+        return info
 
     async def list(self, limit: int = 100) -> tuple[KeyInfo, ...]:
         """The newest keys first, without their secrets."""
@@ -105,6 +118,7 @@ class Keys:
             if row is None:
                 raise NotFoundError(f"There is no key '{key_id}'.")
             row.revoked = row.revoked or utc_now()
+        self._forget()
 
     async def revoke_of_episode(self, episode: str) -> None:
         """Withdraw every key bound to an episode, when it ends."""
@@ -112,6 +126,28 @@ class Keys:
             await session.execute(
                 update(KeyRow).where(KeyRow.episode == episode, KeyRow.revoked.is_(None)).values(revoked=utc_now())
             )
+        self._forget()
+
+    def _forget(self) -> None:
+        self._recognised.clear()
+        self._withdrawals += 1
+
+    async def _look_up(self, secret: str, offered: str) -> _Recognised | None:
+        before = self._withdrawals
+        async with self._store.read() as session:
+            rows = await session.scalars(select(KeyRow).where(KeyRow.prefix == secret[:SHOWN]))
+            # Every candidate is compared, in constant time each, so that the time taken tells nothing.
+            matches = [row for row in rows if hmac.compare_digest(row.hash, offered)]
+        row = next((row for row in matches if row.revoked is None), None)
+        if row is None:
+            return None
+        principal = Principal(name=row.principal, role=Role(row.role), key_id=row.id, episode=row.episode)
+        known = _Recognised(principal, row.expires)
+        if before == self._withdrawals:  # else it may have been withdrawn while it was looked up
+            self._recognised[offered] = known
+            if len(self._recognised) > _REMEMBERED:
+                self._recognised.popitem(last=False)
+        return known
 
     async def _add(self, secret: str, request: KeyRequest, episode: str | None) -> IssuedKey:
         now = utc_now()

@@ -12,21 +12,23 @@ from practicum_gateway.store.engine import Store
 
 
 class Rulebook:
-    """Keeps the revisions of the rules; the latest is in force."""
+    """Keeps the revisions of the rules; the latest is in force.
+
+    It is kept in memory too: one gateway at a time works on a store, and rules change through it alone.
+    """
 
     def __init__(self, store: Store) -> None:
         """Keep rules in a store."""
         self._store = store
-        self._parsed: tuple[int, RuleSet] = (0, RuleSet())
+        self._current: RuleSet | None = None
 
     async def current(self) -> RuleSet:
         """The rules in force, without the defaults that stand behind them."""
-        async with self._store.read() as session:
-            latest = await session.scalar(select(func.max(RuleSetRow.revision))) or 0
-            if latest != self._parsed[0]:
-                row = await session.get_one(RuleSetRow, latest)
-                self._parsed = (latest, RuleSet.model_validate(row.rules))
-        return self._parsed[1]
+        if self._current is None:
+            async with self._store.read() as session:
+                row = await session.scalar(select(RuleSetRow).order_by(RuleSetRow.revision.desc()).limit(1))
+            self._current = RuleSet() if row is None else RuleSet.model_validate(row.rules)
+        return self._current
 
     async def replace(self, rules: RuleSet, principal: Principal) -> RuleSet:
         """Put a new set in force, for every call decided from now on.
@@ -45,6 +47,7 @@ class Rulebook:
                     created=utc_now(),
                 )
             )
+        self._current = rules
         return rules
 
     async def decide(self, tool: Tool, role: Role, arguments: JsonObject) -> Decision:

@@ -16,8 +16,9 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.base import JsonObject, utc_now
@@ -151,9 +152,7 @@ class Ledger:
 
     async def mark_sent(self, entry: Entry) -> None:
         """Say that the call leaves now. Nothing of it may leave before this returns."""
-        async with self._store.write() as session:
-            row = await session.get_one(InvocationRow, entry.id)
-            row.state, row.sent = State.SENT, utc_now()
+        await self._update(entry, state=State.SENT, sent=utc_now())
 
     async def settle(self, entry: Entry, observation: Observation, seconds: float) -> None:
         """Record the outcome.
@@ -163,11 +162,13 @@ class Ledger:
             observation: what the model is told.
             seconds: wall seconds it took.
         """
-        async with self._store.write() as session:
-            row = await session.get_one(InvocationRow, entry.id)
-            row.state = State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE
-            row.observation = observation.model_dump(mode="json")
-            row.finished, row.seconds = utc_now(), seconds
+        await self._update(
+            entry,
+            state=State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE,
+            observation=observation.model_dump(mode="json"),
+            finished=utc_now(),
+            seconds=seconds,
+        )
 
     async def recover(self) -> tuple[Entry, ...]:
         """Settle what an earlier process sent and did not live to record; returns what is now in doubt."""
@@ -189,6 +190,11 @@ class Ledger:
                 .order_by(InvocationRow.step, InvocationRow.call, InvocationRow.id)
             )
             return tuple(_invocation(row) for row in rows)
+
+    async def _update(self, entry: Entry, **values: Any) -> None:
+        statement = update(InvocationRow).where(InvocationRow.id == entry.id).values(**values)
+        async with self._store.write() as session:
+            await session.execute(statement, execution_options={"synchronize_session": False})
 
     def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> InvocationRow:
         return InvocationRow(

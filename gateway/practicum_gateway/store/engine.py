@@ -107,7 +107,13 @@ class Store:
         driver = "sqlite+aiosqlite" if backend == "sqlite" else "postgresql+asyncpg"
         self._sqlite = backend == "sqlite"
         self.engine: AsyncEngine = create_async_engine(
-            parsed.set(drivername=driver), pool_size=8, max_overflow=8, pool_pre_ping=not self._sqlite
+            parsed.set(drivername=driver),
+            pool_size=8,
+            max_overflow=8,
+            pool_pre_ping=not self._sqlite,
+            # Sessions end their transactions themselves; on SQLite one more rollback costs more than a read.
+            pool_reset_on_return=None if self._sqlite else "rollback",
+            hide_parameters=True,  # an error's text must not quote what was being written
         )
         if self._sqlite:
             event.listen(self.engine.sync_engine, "connect", _configure_sqlite)

@@ -1,5 +1,6 @@
 """API keys: issued, recognised, refused."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -56,7 +57,25 @@ async def test_an_expired_key_is_refused(keys: Keys, store: Store) -> None:
     async with store.write() as session:
         await session.execute(update(KeyRow).values(expires=utc_now() - timedelta(seconds=1)))
     with pytest.raises(UnauthenticatedError):
+        await Keys(store).authenticate(issued.key)
+
+
+async def test_a_key_recognised_from_memory_expires_too(keys: Keys) -> None:
+    issued = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT, expires_in_seconds=1))
+    assert (await keys.authenticate(issued.key)).name == "ann"
+    await asyncio.sleep(1.05)
+    with pytest.raises(UnauthenticatedError):
         await keys.authenticate(issued.key)
+
+
+async def test_a_key_revoked_while_it_is_looked_up_is_not_remembered(keys: Keys) -> None:
+    for _ in range(20):
+        issued = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT))
+        await asyncio.gather(
+            *(keys.authenticate(issued.key) for _ in range(3)), keys.revoke(issued.info.id), return_exceptions=True
+        )
+        with pytest.raises(UnauthenticatedError):
+            await keys.authenticate(issued.key)
 
 
 async def test_a_revoked_key_is_refused_at_once(keys: Keys) -> None:
