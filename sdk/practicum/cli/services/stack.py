@@ -258,7 +258,7 @@ class Stack:
             },
             ports={"gateway": port},
             grace=_DRAIN_SECONDS,
-            urls={"Gateway": url, "Gateway API": f"{url}/docs"},
+            urls={"Gateway": url, "Gateway API": f"{url}/openapi.json"},
         )
 
     def _worker(self, keys: LocalKeys) -> Service:
