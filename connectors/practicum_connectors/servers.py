@@ -37,7 +37,9 @@ def operation_url(
         return base_url, ()
     if spec.base_url is not None:
         named = text_of(operation.servers[0].get("url"))
-        return base_url, (f"Its own server {named!r} is replaced by the registration's `base_url`.",)
+        usual = {text_of(as_node(server).get("url")) for server in as_list(document.root.get("servers"))}
+        departs = bool(usual) and named not in usual
+        return base_url, (f"Its own server {named!r} is replaced by `base_url`.",) if departs else ()
     return _resolve(operation.servers[0], document), ()
 
 

@@ -6,20 +6,15 @@ cannot carry (a `|` in a piped list) is refused instead of arriving as something
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from jsonschema import FormatChecker
 from jsonschema.exceptions import ValidationError
 from jsonschema_path import SchemaPath
-from openapi_core import V31RequestValidator
 from openapi_core.casting.schemas import oas31_types_caster
 from openapi_core.casting.schemas.factories import SchemaCastersFactory
-from openapi_core.datatypes import Parameters
 from openapi_core.deserializing.media_types.util import json_loads
 from openapi_core.deserializing.styles.factories import StyleDeserializersFactory
-from openapi_core.validation.schemas.factories import SchemaValidatorsFactory
 from openapi_schema_validator import OAS31Validator
 from pydantic import JsonValue
 
@@ -32,72 +27,8 @@ from practicum_connectors.exchange import HttpRequest
 from practicum_connectors.request.arguments import explain
 from practicum_connectors.request.formats import FORMATS
 from practicum_connectors.request.parse import READERS, RawValues, Shape, cookie_pairs, query_pairs
+from practicum_connectors.request.reader import NOTHING, BuiltRequest, Found, Locations, RequestReader, SharedFormats
 from practicum_connectors.request.wire import wire_schema
-
-_NOTHING = object()
-
-
-@dataclass(slots=True)
-class _Locations:
-    """Where openapi-core finds the parameters; it puts the path's values in itself."""
-
-    query: RawValues
-    header: RawValues
-    cookie: RawValues
-    shapes: Mapping[str, Shape]
-    path: Any = None
-
-    def __getitem__(self, location: str) -> RawValues:
-        if location == "path":
-            return RawValues(tuple(cast("dict[str, str]", self.path).items()), self.shapes)
-        return cast("RawValues", getattr(self, location))
-
-
-@dataclass(slots=True)
-class _Built:
-    """A built request as openapi-core's protocol has it."""
-
-    host_url: str
-    path: str
-    method: str
-    content_type: str
-    body: bytes | None
-    parameters: _Locations
-
-
-class _Schemas(SchemaValidatorsFactory):
-    """Validators that share one format checker, where the library's factory copies it for each of them."""
-
-    def get_format_checker(self, *_: Any, **__: Any) -> FormatChecker:
-        return self.format_checker
-
-
-@dataclass(slots=True)
-class _Found:
-    """What openapi-core read in a request."""
-
-    parameters: Parameters = field(default_factory=Parameters)
-    body: Any = _NOTHING
-
-
-class _Reader(V31RequestValidator):
-    """openapi-core's validator, keeping what it reads."""
-
-    found: _Found
-
-    def _get_parameters(self, *args: Any, **kwargs: Any) -> Parameters:
-        self.found.parameters = super()._get_parameters(*args, **kwargs)
-        return self.found.parameters
-
-    def _get_body(self, *args: Any, **kwargs: Any) -> Any:
-        self.found.body = super()._get_body(*args, **kwargs)
-        return self.found.body
-
-    def _get_simple_param_or_header(
-        self, param_or_header: SchemaPath, location: Mapping[str, Any], name: str | None = None
-    ) -> tuple[Any, SchemaPath]:
-        """Read without the library's defaults and its refusal of empty text: both would hide what is sent."""
-        return self._deserialise_style(param_or_header, location, name=name), param_or_header / "schema"
 
 
 class RequestCheck:
@@ -115,9 +46,9 @@ class RequestCheck:
         self._host_url = f"{parts.scheme}://{parts.netloc}"
         names = dict.fromkeys(VARIABLE.findall(plan.operation.path.partition("?")[0]))
         self._variables = {name: f"p{number}" for number, name in enumerate(names)}
-        schemas = _Schemas(OAS31Validator, FORMATS)
+        schemas = SharedFormats(OAS31Validator, FORMATS)
         casters = SchemaCastersFactory(schemas, oas31_types_caster)
-        self._reader = _Reader(
+        self._reader = RequestReader(
             SchemaPath.from_dict(cast("Any", self._document(base_url))),
             schema_casters_factory=casters,
             schema_validators_factory=schemas,
@@ -137,7 +68,7 @@ class RequestCheck:
         Raises:
             CallError: the document would not accept it, or it does not say what was asked for.
         """
-        self._reader.found = found = _Found()
+        self._reader.found = found = Found()
         errors = list(self._reader.iter_errors(cast("Any", self._read(request, sent))))
         problems = [problem for error in errors for problem in self._explain(error)]
         problems.extend((problems and ()) or self._differences(found, sent, body, has_body=has_body))
@@ -177,7 +108,7 @@ class RequestCheck:
         explode = parameter.explode and parameter.location != "cookie"  # no cookie is ever written apart
         return {**out, "style": parameter.style, "explode": explode, "schema": schema}
 
-    def _read(self, request: HttpRequest, sent: Mapping[str, JsonValue]) -> _Built:
+    def _read(self, request: HttpRequest, sent: Mapping[str, JsonValue]) -> BuiltRequest:
         parts = urlsplit(request.url)
         shapes: dict[str, Shape] = {}
         for key, argument in self._plan.arguments.items():
@@ -187,21 +118,21 @@ class RequestCheck:
         headers = tuple((name.lower(), value) for name, value in request.headers)
         header = RawValues(_as_declared(headers, self._plan), shapes, encoded=False)
         cookie = RawValues(cookie_pairs(request.header("cookie") or ""), shapes)
-        locations = _Locations(RawValues(query_pairs(parts.query), shapes), header, cookie, shapes)
+        locations = Locations(RawValues(query_pairs(parts.query), shapes), header, cookie, shapes)
         content_type = request.header("content-type") or ""
-        return _Built(self._host_url, parts.path, request.method.lower(), content_type, request.body, locations)
+        return BuiltRequest(self._host_url, parts.path, request.method.lower(), content_type, request.body, locations)
 
     def _differences(
-        self, found: _Found, sent: Mapping[str, JsonValue], body: JsonValue, *, has_body: bool
+        self, found: Found, sent: Mapping[str, JsonValue], body: JsonValue, *, has_body: bool
     ) -> list[FieldProblem]:
         problems: list[FieldProblem] = []
         for key, argument in self._plan.arguments.items():
             if argument.parameter is None:
                 continue
             name = self._variables[argument.name] if argument.place == "path" else argument.name
-            read = getattr(found.parameters, argument.place).get(name, _NOTHING)
-            wanted: Any = sent.get(key, _NOTHING)
-            if read is not wanted and not (read is not _NOTHING and wanted is not _NOTHING and _same(wanted, read)):
+            read = getattr(found.parameters, argument.place).get(name, NOTHING)
+            wanted: Any = sent.get(key, NOTHING)
+            if read is not wanted and not (read is not NOTHING and wanted is not NOTHING and _same(wanted, read)):
                 style = argument.parameter.style
                 problems.append(FieldProblem(where=key, what=f"cannot be written in the system's style ({style})"))
         if has_body and found.body != body:

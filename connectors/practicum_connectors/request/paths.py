@@ -59,7 +59,7 @@ class Routes:
         slashes = decoded.count("/")
         longer = slashes != own.count("/")
         for template in self._by_slashes.get((method, slashes), ()):
-            if template != own and (longer or _variables(template) < _variables(own)) and _matches(template, decoded):
+            if template != own and (longer or _more_fixed(template, own)) and _matches(template, decoded):
                 return template
         return None
 
@@ -69,8 +69,16 @@ def _matches(template: str, path: str) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _variables(template: str) -> int:
-    return len(VARIABLE.findall(template))
+def _more_fixed(template: str, own: str) -> bool:
+    """Whether a template of the same length fixes a segment that the own one leaves open, and opens none itself."""
+    pairs = [
+        (_is_open(theirs), _is_open(mine)) for theirs, mine in zip(template.split("/"), own.split("/"), strict=True)
+    ]
+    return any(mine and not theirs for theirs, mine in pairs) and not any(theirs and not mine for theirs, mine in pairs)
+
+
+def _is_open(segment: str) -> bool:
+    return VARIABLE.search(segment) is not None
 
 
 @lru_cache(maxsize=65536)

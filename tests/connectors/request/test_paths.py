@@ -18,6 +18,8 @@ CONNECTOR = compiled(
             "/users/export": {"get": operation(operationId="export")},
             "/users/import": {"post": operation(operationId="import")},
             "/files/{path}": {"get": operation(path("path"), operationId="file")},
+            "/diffs/{id}": {"get": operation(path("id"), operationId="diff")},
+            "/diffs/{id}.{kind}": {"get": operation(path("id"), path("kind"), operationId="diff_as")},
             "/pair/{a}{b}/x": {"get": operation(path("a"), path("b"), operationId="pair")},
         }
     ),
@@ -79,6 +81,8 @@ def test_what_no_other_operation_claims_is_just_a_value() -> None:
     assert CONNECTOR.prepare("crm_get_user", {"id": "import"}).request.url.endswith("/users/import")
     assert CONNECTOR.prepare("crm_file", {"path": "src/a b.py"}).request.url.endswith("/files/src%2Fa%20b.py")
     assert CONNECTOR.prepare("crm_get_user", {"id": "a..b"}).request.url.endswith("/users/a..b")
+    assert CONNECTOR.prepare("crm_diff_as", {"id": "7", "kind": "patch"}).request.url.endswith("/diffs/7.patch")
+    assert CONNECTOR.prepare("crm_diff", {"id": "7.patch"}).request.url.endswith("/diffs/7.patch")
 
 
 @given(st.one_of(st.text(), st.text(alphabet="./%2eEfF\\;a", max_size=12)))
