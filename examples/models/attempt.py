@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from examples.models.practice import Practice
 from practicum.agent import Agent
 from practicum.contracts.base import utc_now
 from practicum.contracts.episodes import (
@@ -20,8 +19,11 @@ from practicum.contracts.episodes import (
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Sampled
 from practicum.contracts.tasks import Task, Verdict
-from practicum.tasks import verify
+from practicum.errors import EpisodeError
+from practicum.tasks import Practice, Suite, score
+from practicum_gateway.episodes.observations import told
 from practicum_gateway.episodes.opening import opening
+from practicum_gateway.episodes.refusals import refusal
 from practicum_gateway.models.provider import ModelProvider, Prompt
 
 LIMITS = Limits(steps=8, errors_in_a_row=2)
@@ -72,12 +74,15 @@ class PracticeDoor:
         del episode
         turn = next(message for message in reversed(self.messages) if message.role == "assistant")
         call = turn.tool_calls[request.call]
-        observation, text = await self.practice.call(call, request.call, LIMITS)
-        self.messages.append(Message(role="tool", content=text, tool_call_id=call.id))
-        return CallReceipt(step=request.step, call=request.call, status=observation.status)
+        refused = refusal(call, request.call, self.practice.tools, LIMITS)
+        seen = refused or await self.practice.call(call.name, call.arguments, key=f"{request.step}/{request.call}")
+        self.messages.append(Message(role="tool", content=told(seen), tool_call_id=call.id))
+        return CallReceipt(step=request.step, call=request.call, status=seen.status)
 
     async def close(self, episode: str, result: EpisodeResult) -> Episode:
-        """The episode as it ended."""
+        """The episode as it ended, with the answer that the gateway would find in the transcript."""
+        last = self.messages[-1]
+        answer = last.content if last.role == "assistant" and not last.tool_calls else None
         return Episode(
             id=episode,
             task=self.messages[-1].content or "",
@@ -89,7 +94,7 @@ class PracticeDoor:
             status=result.status,
             principal="evaluation",
             created=utc_now(),
-            result=result,
+            result=result.model_copy(update={"answer": answer}),
         )
 
 
@@ -106,16 +111,16 @@ class Attempt:
 
     task: Task
     messages: tuple[Message, ...]
-    result: EpisodeResult | None
+    result: EpisodeResult
     verdict: Verdict
 
 
-async def attempt(practice: Practice, provider: ModelProvider, spec: ModelSpec, task: Task) -> Attempt:
+async def attempt(suite: Suite, practice: Practice, provider: ModelProvider, spec: ModelSpec, task: Task) -> Attempt:
     """Let the model try a task once, and judge the state that it left and its answer."""
-    await practice.load(task)
-    before = await practice.state()
+    await practice.load(task.start)
     door = PracticeDoor(spec, provider, practice, list(opening(task.prompt, spec)))
     episode = await Agent(door).run(task.id, LIMITS)
-    last = door.messages[-1]
-    answer = last.content if last.role == "assistant" and not last.tool_calls else None
-    return Attempt(task, tuple(door.messages), episode.result, verify(task, before, await practice.state(), answer))
+    if episode.result is None:
+        raise EpisodeError(f"The attempt at {task.id} was closed without a result.")
+    verdict = score(suite, task, episode.result, await practice.state())
+    return Attempt(task, tuple(door.messages), episode.result, verdict)

@@ -8,13 +8,13 @@ import argparse
 import asyncio
 from pathlib import Path
 
+from examples.models.local import specification
 from examples.models.oracle import conversation
-from examples.models.practice import Practice
 from examples.models.rows import Row, write_rows
-from examples.tasks.generate import generate
+from examples.tasks.suite import Orders
 from practicum.codecs.registry import codec_named
 from practicum.contracts.messages import Message
-from practicum.contracts.models import ModelSpec, Provider
+from practicum.contracts.models import ModelSpec
 from practicum.contracts.tasks import Split, Task
 from practicum.contracts.tools import Tool
 from practicum_gateway.models.llama_cpp import DEFAULT_CODEC, LlamaCppProvider
@@ -42,13 +42,12 @@ async def row(
 
 async def build(server: str, count: int, seed: int) -> list[Row]:
     """Rows of so many tasks of the train split."""
-    spec = ModelSpec(alias="local", provider=Provider.LLAMA_CPP, target="smollm2", base_url=server)
-    provider = LlamaCppProvider()
+    spec, provider, suite = specification(server), LlamaCppProvider(), Orders(count, seed)
     try:
-        async with await Practice.open() as practice:
+        async with suite.practice() as practice:
             return [
                 await row(provider, spec, task, await conversation(practice, task), practice.tools)
-                for task in generate(Split.TRAIN, count, seed)
+                for task in suite.tasks(Split.TRAIN)
             ]
     finally:
         await provider.aclose()

@@ -1,4 +1,4 @@
-"""Measures the local model: `python -m examples.models.evaluate --server URL [--adapter 1.0] [--examples FILE] --out FILE`.
+"""Measures the local model: `python -m examples.models.evaluate --server URL [--adapter 1.0] --out FILE`.
 
 Each task is tried once, greedily, through the real server, in the episode and dialect of production; the state
 verifier decides. The result has every number with its count and its Wilson interval.
@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from examples.models.attempt import Attempt, attempt
-from examples.models.practice import SYSTEM, Practice
-from examples.tasks.generate import generate
+from examples.models.local import specification
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
-from practicum.contracts.models import ExampleSet, ModelSpec, Provider, Sampling
+from practicum.contracts.models import ExampleSet, ModelSpec
 from practicum.contracts.tasks import Split, Task
-from practicum_gateway.models.llama_cpp import DEFAULT_CODEC, LlamaCppProvider
+from practicum.tasks import Suite, load_suite
+from practicum_gateway.models.llama_cpp import LlamaCppProvider
 
 _LOG = logging.getLogger("evaluate")
 _Z = 1.959963984540054
@@ -51,29 +51,14 @@ def read_examples(path: Path, shown: int) -> ExampleSet:
     return ExampleSet(episodes=episodes, shown=shown)
 
 
-def specification(server: str, adapter: float, examples: ExampleSet | None = None) -> ModelSpec:
-    """The local model as it is registered with a gateway."""
-    return ModelSpec(
-        alias="local",
-        provider=Provider.LLAMA_CPP,
-        target="smollm2",
-        base_url=server,
-        codec=DEFAULT_CODEC,
-        adapter={0: adapter} if adapter else {},
-        sampling=Sampling(temperature=0.0, max_tokens=160),
-        system=SYSTEM,
-        examples=examples,
-    )
-
-
-async def evaluate(spec: ModelSpec, tasks: Sequence[Task], parallel: int) -> list[Attempt]:
+async def evaluate(suite: Suite, spec: ModelSpec, tasks: Sequence[Task], parallel: int) -> list[Attempt]:
     """Every task tried once, some at the same time, each in systems of its own."""
     provider, waiting, done = LlamaCppProvider(), list(reversed(tasks)), list[Attempt]()
 
     async def work() -> None:
-        async with await Practice.open() as practice:
+        async with suite.practice() as practice:
             while waiting:
-                tried = await attempt(practice, provider, spec, waiting.pop())
+                tried = await attempt(suite, practice, provider, spec, waiting.pop())
                 done.append(tried)
                 _LOG.info("%d/%d %s %s", len(done), len(tasks), tried.task.id, tried.verdict.reward)
 
@@ -112,14 +97,14 @@ def main() -> None:
     parser.add_argument("--shown", type=int, default=1)
     parser.add_argument("--split", type=Split, default=Split.HELD_OUT)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=4)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     examples = read_examples(options.examples, options.shown) if options.examples else None
     spec = specification(options.server, options.adapter, examples)
-    tasks = generate(options.split, options.count, options.seed)
-    attempts = asyncio.run(evaluate(spec, tasks, options.parallel))
+    suite = load_suite("examples.tasks:SUITE")
+    tasks = suite.tasks(options.split)[: options.count]
+    attempts = asyncio.run(evaluate(suite, spec, tasks, options.parallel))
     tried = [
         {
             "task": one.task.id,

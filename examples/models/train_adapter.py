@@ -19,11 +19,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-# Threads that spin while they wait for their neighbours starve them on a small machine. OpenMP reads this when it loads.
+# Threads that spin while they wait starve their neighbours on a small machine. OpenMP reads this when it loads.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
-import numpy
+import numpy as np
 
 from examples.models.rows import Row, read_rows, shared_opening
 from practicum_gateway.models.weights import shipped
@@ -253,7 +253,7 @@ class Trainer:
             values = parameter.detach().float().numpy()
             if side == "lora_b" and target in heads:
                 values = _interleaved(values, heads[target])
-            writer.add_tensor(f"blk.{layer}.{target}.weight.{side}", values.astype(numpy.float16))
+            writer.add_tensor(f"blk.{layer}.{target}.weight.{side}", values.astype(np.float16))
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
