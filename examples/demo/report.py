@@ -55,14 +55,15 @@ class Report:
                 screen.line(f"  {file.form:<12}  {self.folder / file.name}: {file.rows} rows, {file.format}")
             screen.line("                of held-out tasks, to show the form: train on those of the train split", "dim")
         screen.heading("What this shows and what it does not")
-        screen.line(f"  {self.choice.skill}")
+        for line in self.choice.skill:
+            screen.line(f"  {line}")
 
     def as_json(self) -> str:
         """The same for programs."""
         told: JsonObject = {
             "right": self.right,
             "model": self.choice.spec.alias,
-            "skill": self.choice.skill,
+            "skill": list(self.choice.skill),
             "state_dir": str(self.state),
             "tasks": [
                 {
