@@ -6,10 +6,10 @@ import httpx
 
 from examples.demo.screen import Screen
 from examples.demo.systems import Systems
+from examples.tasks import SUITE
 from practicum.client import Practicum
 from practicum.contracts.episodes import Cause, EpisodeEvent, EpisodeResult, Limits
 from practicum.contracts.tasks import States, Task, Verdict
-from practicum.tasks import verify
 
 LIMITS = Limits(steps=10, errors_in_a_row=3, seconds=180)
 _NOT_THE_MODELS_FAULT = (Cause.SYSTEM, Cause.INFRASTRUCTURE, Cause.PERSON)
@@ -102,4 +102,4 @@ class Player:
             after = self.systems.state()
         except httpx.HTTPError:
             after = None
-        return verify(task, before, after, result.answer)
+        return SUITE.verify(task, before, after, result.answer)

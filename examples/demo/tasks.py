@@ -1,6 +1,6 @@
 """Which tasks the demo shows: fixed ones of the held-out split, which no training has seen."""
 
-from examples.tasks import generate
+from examples.tasks import SUITE
 from practicum.contracts.tasks import Split, Task
 
 _SHOWN = (
@@ -13,5 +13,5 @@ _SHOWN = (
 
 def shown_tasks() -> tuple[Task, ...]:
     """The demo's tasks in the order of showing: an order, a release, a refund that asks a person, a question."""
-    by_id = {task.id: task for task in generate(Split.HELD_OUT)}
+    by_id = {task.id: task for task in SUITE.tasks(Split.HELD_OUT)}
     return tuple(by_id[task] for task in _SHOWN)
