@@ -131,8 +131,10 @@ class Agent:
         """The turn or its failure; None when the episode's time ran out over it."""
         try:
             return TurnTaken(
-                await self._patiently(
-                    lambda attempt: self.door.take_turn(episode, TurnRequest(step=step, attempt=attempt)), within
+                await patiently(
+                    lambda attempt: self.door.take_turn(episode, TurnRequest(step=step, attempt=attempt)),
+                    self.retries,
+                    within=within,
                 )
             )
         except TimeoutError:
@@ -143,40 +145,42 @@ class Agent:
     async def _invoke(self, episode: str, action: Invoke) -> Event:
         request = InvokeRequest(step=action.step, call=action.call)
         try:
-            receipt = await self._patiently(lambda _: self.door.invoke(episode, request))
+            receipt = await patiently(lambda _: self.door.invoke(episode, request), self.retries)
         except PracticumError as error:
             return _failed(error)
         return CallReturned(receipt, action.heard)
 
     async def _close(self, episode: str, result: EpisodeResult) -> Episode:
-        return await self._patiently(lambda _: self.door.close(episode, result))
+        return await patiently(lambda _: self.door.close(episode, result), self.retries)
 
-    async def _patiently(self, send: Callable[[int], Awaitable[T]], within: float | None = None) -> T:
-        """The answer to a request, tried again while there is hope.
 
-        Args:
-            send: sends it; takes the number of the attempt, from 1.
-            within: seconds for all attempts together.
+async def patiently(send: Callable[[int], Awaitable[T]], retries: Retries, *, within: float | None = None) -> T:
+    """The answer to a request that is safe to repeat, tried again while there is hope.
 
-        Raises:
-            TimeoutError: the time ran out while a request was under way.
-            PracticumError: the last attempt's error.
-        """
-        clock = asyncio.get_running_loop().time
-        deadline = None if within is None else clock() + within
-        attempt = 1
-        while True:
-            try:
-                async with asyncio.timeout_at(deadline):
-                    return await send(attempt)
-            except PracticumError as error:
-                failure = judge(error)
-                wait = self.retries.wait(attempt, failure.retry_after)
-                late = deadline is not None and clock() + wait >= deadline
-                if failure.patience is Patience.NONE or attempt >= self.retries.attempts or late:
-                    raise
-            await asyncio.sleep(wait)
-            attempt += 1
+    Args:
+        send: sends it; takes the number of the attempt, from 1.
+        retries: how often and when.
+        within: seconds for all attempts together.
+
+    Raises:
+        TimeoutError: the time ran out while a request was under way.
+        PracticumError: the last attempt's error.
+    """
+    clock = asyncio.get_running_loop().time
+    deadline = None if within is None else clock() + within
+    attempt = 1
+    while True:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await send(attempt)
+        except PracticumError as error:
+            failure = judge(error)
+            wait = retries.wait(attempt, failure.retry_after)
+            late = deadline is not None and clock() + wait >= deadline
+            if failure.patience is Patience.NONE or attempt >= retries.attempts or late:
+                raise
+        await asyncio.sleep(wait)
+        attempt += 1
 
 
 async def drive(client: AsyncPracticum, episode: str, limits: Limits | None = None) -> Episode:

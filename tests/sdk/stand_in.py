@@ -149,9 +149,9 @@ def scrubbed_environment() -> Generator[None]:
 
 
 @contextmanager
-def serving(encryption: ssl.SSLContext | None = None) -> Generator[StandIn]:
-    """A stand-in on a free port, until the block ends."""
-    stand_in = StandIn()
+def serving(encryption: ssl.SSLContext | None = None, stand_in: StandIn | None = None) -> Generator[StandIn]:
+    """A stand-in, a new one unless one is given, on a free port until the block ends."""
+    stand_in = stand_in or StandIn()
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, stand_in))
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

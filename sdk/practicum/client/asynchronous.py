@@ -124,6 +124,7 @@ class AsyncEpisodes(AsyncResource):
     close = AsyncEndpoint(calls.close)
     take_turn = AsyncEndpoint(calls.take_turn)
     invoke = AsyncEndpoint(calls.invoke)
+    states = AsyncEndpoint(calls.states)
     issue_key = AsyncEndpoint(calls.issue_key)
     reward = AsyncEndpoint(calls.reward)
 

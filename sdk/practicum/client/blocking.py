@@ -129,6 +129,7 @@ class Episodes(Resource):
     close = Endpoint(calls.close)
     take_turn = Endpoint(calls.take_turn)
     invoke = Endpoint(calls.invoke)
+    states = Endpoint(calls.states)
     issue_key = Endpoint(calls.issue_key)
     reward = Endpoint(calls.reward)
 

@@ -22,6 +22,7 @@ from practicum.contracts.episodes import (
     TurnRequest,
 )
 from practicum.contracts.models import Sampling
+from practicum.contracts.tasks import States
 
 
 class EpisodeOptions(TypedDict, total=False):
@@ -34,6 +35,7 @@ class EpisodeOptions(TypedDict, total=False):
     mode: EpisodeMode
     idempotency_key: str
     metadata: Mapping[str, str]
+    start: States
 
 
 def start(task: str, *, model: str, **options: Unpack[EpisodeOptions]) -> Call[Episode]:
@@ -42,7 +44,7 @@ def start(task: str, *, model: str, **options: Unpack[EpisodeOptions]) -> Call[E
     Args:
         task: what to do, in words.
         model: alias of the model.
-        options: tools, limits, sampling, driver, mode, idempotency key and metadata.
+        options: tools, limits, sampling, driver, mode, idempotency key, metadata and start state.
 
     Raises:
         RequestError: an option does not fit, or the gateway knows no such model.
@@ -123,6 +125,16 @@ def invoke(episode: str, request: InvokeRequest) -> Call[CallReceipt]:
         EpisodeError: the episode has ended, or the step holds no such call.
     """
     return Call("POST", path("/v1/episodes/{}/calls", episode), read(CallReceipt), body=request)
+
+
+def states(episode: str) -> Call[States]:
+    """What the practice systems of a training episode hold, now or at its end.
+
+    Raises:
+        NotFoundError: there is no such episode, or it has no practice systems.
+        UpstreamError: a system's state cannot be read.
+    """
+    return Call("GET", path("/v1/episodes/{}/states", episode), read(States))
 
 
 def issue_key(episode: str) -> Call[IssuedKey]:
