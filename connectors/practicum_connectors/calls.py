@@ -63,11 +63,11 @@ class Sent:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether an unsafe call may have taken effect although no answer says so.
+        """Whether a call that does more than read may have taken effect although no answer says so.
 
         Its answer was lost, or the system broke down over it (5xx other than those by which it declines the work).
         """
-        if self.prepared.safe:
+        if self.prepared.tool.effect is Effect.READ:
             return False
         if self.delivery is Delivery.LOST:
             return True

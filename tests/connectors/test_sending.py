@@ -158,7 +158,7 @@ async def test_a_connection_that_is_never_taken_up_is_not_sent() -> None:
         (504, "crm_plain", CallStatus.IN_DOUBT),
         (503, "crm_plain", CallStatus.UNAVAILABLE),
         (501, "crm_plain", CallStatus.UNAVAILABLE),
-        (500, "crm_search_things", CallStatus.IN_DOUBT),
+        (500, "crm_search_things", CallStatus.UNAVAILABLE),
     ],
 )
 async def test_statuses(system: System, code: int, tool: str, status: CallStatus) -> None:

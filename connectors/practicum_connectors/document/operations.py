@@ -24,7 +24,8 @@ _STYLES: dict[Location, frozenset[str]] = {
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
 # What the sender or the connection owns; a model must not reach it.
 _RESERVED_HEADERS = frozenset(
-    {"host", "content-length", "connection", "transfer-encoding", "upgrade", "te", "trailer", "expect", "cookie"}
+    {"host", "content-length", "connection", "transfer-encoding", "upgrade", "trailer", "expect", "cookie"}
+    | {"te"}  # codespell:ignore te
 )
 VARIABLE = re.compile(r"\{([^{}/]+)\}")
 """A variable in a path template."""

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema_path import SchemaPath
 from openapi_core.casting.schemas import oas31_types_caster
 from openapi_core.casting.schemas.factories import SchemaCastersFactory
 from openapi_core.deserializing.media_types.util import json_loads
 from openapi_core.deserializing.styles.factories import StyleDeserializersFactory
-from openapi_schema_validator import OAS31Validator
 from pydantic import JsonValue
 
 from practicum.contracts.base import JsonObject
@@ -46,7 +46,7 @@ class RequestCheck:
         self._host_url = f"{parts.scheme}://{parts.netloc}"
         names = dict.fromkeys(VARIABLE.findall(plan.operation.path.partition("?")[0]))
         self._variables = {name: f"p{number}" for number, name in enumerate(names)}
-        schemas = SharedFormats(OAS31Validator, FORMATS)
+        schemas = SharedFormats(Draft202012Validator, FORMATS)
         casters = SchemaCastersFactory(schemas, oas31_types_caster)
         self._reader = RequestReader(
             SchemaPath.from_dict(cast("Any", self._document(base_url))),

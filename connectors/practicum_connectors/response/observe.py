@@ -62,6 +62,9 @@ class Observer:
                 draft.warnings.append(f"To see what is left out, ask for fewer items at a time with `{paging.limit}`.")
         if status is CallStatus.IN_DOUBT:
             draft.warnings.append("The system failed after it had received the call: it may have taken effect.")
+        wait = sent.response.header("retry-after")
+        if status is CallStatus.UNAVAILABLE and wait:
+            draft.warnings.append(f"The system asks to wait before the next try (Retry-After: {wait}).")
         return Observation(
             status=status,
             content=draft.content,

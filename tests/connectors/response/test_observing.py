@@ -173,3 +173,9 @@ async def test_long_texts_lose_whole_lines(system: System, connector: CompiledCo
     )
     assert seen.content == "0123456789\n" * 9
     assert seen.truncated
+
+
+async def test_a_wish_to_wait_is_passed_on(system: System, connector: CompiledConnector) -> None:
+    seen = await answered(system, connector, Answer(429, {"detail": "slow down"}, headers=[("retry-after", "7")]))
+    assert seen.status is CallStatus.UNAVAILABLE
+    assert "Retry-After: 7" in seen.warnings[0]
