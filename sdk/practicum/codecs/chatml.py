@@ -85,11 +85,11 @@ class ChatMLCompact:
         """The part of a turn sampled so far that is surely text for the reader and no part of a call."""
         before, found, _ = text.partition(_OPEN)
         if found:
-            return before.rstrip()
+            return before.strip()
         for length in range(min(len(_OPEN) - 1, len(text)), 0, -1):
             if text.endswith(_OPEN[:length]):
-                return text[:-length].rstrip()
-        return text.rstrip()
+                return text[:-length].strip()
+        return text.strip()
 
     def grammar(self, tools: Sequence[Tool]) -> str | None:
         """A GBNF grammar of a text answer or well-formed calls of these tools; None where there are no tools."""
