@@ -128,17 +128,19 @@ class Door:
 class Scales:
     """Refuses bodies that are too large, or that dribble in too slowly."""
 
-    def __init__(self, app: ASGIApp, *, most: int, most_at: dict[str, int]) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, most_at: dict[str, int], seconds: float = _BODY_SECONDS) -> None:
         """Wrap an app.
 
         Args:
             app: the app.
             most: the largest body in bytes.
             most_at: another limit for single paths.
+            seconds: how long each piece of a body may take to arrive.
         """
         self._app = app
         self._most = most
         self._most_at = most_at
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -157,7 +159,7 @@ class Scales:
             if complete:
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), _BODY_SECONDS)
+                message = await asyncio.wait_for(receive(), self._seconds)
             except TimeoutError:
                 raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.") from None
             if message["type"] == "http.request":

@@ -2,14 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.exceptions import HTTPException
 
 from practicum.contracts.access import KeyRequest, Role
 from practicum.contracts.problems import Problem
 from practicum_gateway.app import app_of
 from practicum_gateway.house import House
+from practicum_gateway.http.middleware import Scales
+from practicum_gateway.http.problems import on_http_exception
 from tests.gateway.conftest import KeyOf, Serve
 
 
@@ -38,16 +44,16 @@ async def test_health_needs_no_key(gateway: httpx.AsyncClient) -> None:
         assert (response.status_code, response.json()) == (200, {"status": status})
 
 
-@pytest.mark.parametrize(
-    "authorization",
-    ["", "Bearer", "Basic YTpi", "Bearer prk_forged-forged-forged", "Bearer " + "x" * 4000, "prk_x"],
-)
-async def test_without_a_valid_key_nothing_is_reached(gateway: httpx.AsyncClient, authorization: str) -> None:
-    for path in ("/v1/tools", "/v1/keys", "/v1/nothing"):
-        response = await gateway.get(path, headers={"Authorization": authorization})
-        problem = problem_of(response)
-        assert (problem.status, problem.code) == (401, "unauthenticated")
-        assert response.headers["www-authenticate"] == "Bearer"
+FORGED = ("", "Bearer", "Basic YTpi", "Bearer prk_forged-forged-forged", "Bearer " + "x" * 4000, "prk_x")
+
+
+async def test_without_a_valid_key_nothing_is_reached(gateway: httpx.AsyncClient) -> None:
+    for authorization in FORGED:
+        for path in ("/v1/tools", "/v1/keys", "/v1/nothing"):
+            response = await gateway.get(path, headers={"Authorization": authorization})
+            problem = problem_of(response)
+            assert (problem.status, problem.code) == (401, "unauthenticated"), authorization
+            assert response.headers["www-authenticate"] == "Bearer"
 
 
 async def test_a_revoked_key_ends_with_the_next_request(gateway: httpx.AsyncClient) -> None:
@@ -66,22 +72,21 @@ async def test_a_key_expires(gateway: httpx.AsyncClient, house: House) -> None:
     assert problem_of(await gateway.get("/v1/tools", headers=headers)).code == "unauthenticated"
 
 
-@pytest.mark.parametrize("role", ["developer", "approver", "agent", "worker"])
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("GET", "/v1/keys", None),
-        ("POST", "/v1/keys", {"principal": "me", "role": "admin"}),
-        ("DELETE", "/v1/keys/boot_admin", None),
-        ("PUT", "/v1/rules", {"rules": []}),
-    ],
+ADMINISTRATION: tuple[tuple[str, str, Any], ...] = (
+    ("GET", "/v1/keys", None),
+    ("POST", "/v1/keys", {"principal": "me", "role": "admin"}),
+    ("DELETE", "/v1/keys/boot_admin", None),
+    ("PUT", "/v1/rules", {"rules": []}),
 )
-async def test_only_an_admin_administers(
-    gateway: httpx.AsyncClient, role: str, method: str, path: str, body: object
-) -> None:
+
+
+@pytest.mark.parametrize("role", ["developer", "approver", "agent", "worker"])
+async def test_only_an_admin_administers(gateway: httpx.AsyncClient, role: str) -> None:
     issued = (await gateway.post("/v1/keys", json={"principal": "ann", "role": role})).json()
     headers = {"Authorization": f"Bearer {issued['key']}"}
-    assert problem_of(await gateway.request(method, path, json=body, headers=headers)).code == "forbidden"
+    for method, path, body in ADMINISTRATION:
+        response = await gateway.request(method, path, json=body, headers=headers)
+        assert problem_of(response).code == "forbidden", (method, path)
 
 
 async def test_an_unknown_path_and_an_impossible_method_are_problems(gateway: httpx.AsyncClient) -> None:
@@ -92,27 +97,27 @@ async def test_an_unknown_path_and_an_impossible_method_are_problems(gateway: ht
     assert "GET" in wrong.headers["allow"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"{",
-        b"\xff\xfe",
-        b"[]",
-        b"null",
-        b'{"principal": "a", "role": "king"}',
-        b'{"principal": "a", "role": "agent", "extra": 1}',
-        b'{"principal": "\\ud800", "role": "agent"}',
-        b'{"principal": "a", "role": "agent", "expires_in_seconds": NaN}',
-        b'{"principal": "a", "role": "agent", "expires_in_seconds": 1e999}',
-        b"[" * 100_000,
-        b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
-    ],
+BROKEN = (
+    b"{",
+    b"\xff\xfe",
+    b"[]",
+    b"null",
+    b'{"principal": "a", "role": "king"}',
+    b'{"principal": "a", "role": "agent", "extra": 1}',
+    b'{"principal": "\\ud800", "role": "agent"}',
+    b'{"principal": "a", "role": "agent", "expires_in_seconds": NaN}',
+    b'{"principal": "a", "role": "agent", "expires_in_seconds": 1e999}',
+    b"[" * 100_000,
+    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
 )
-async def test_a_body_that_does_not_fit_is_a_problem(gateway: httpx.AsyncClient, body: bytes) -> None:
-    response = await gateway.post("/v1/keys", content=body, headers={"content-type": "application/json"})
-    problem = problem_of(response)
-    assert problem.status in {400, 422}
-    assert problem.code == "request"
+
+
+async def test_a_body_that_does_not_fit_is_a_problem(gateway: httpx.AsyncClient) -> None:
+    for body in BROKEN:
+        response = await gateway.post("/v1/keys", content=body, headers={"content-type": "application/json"})
+        problem = problem_of(response)
+        assert problem.status in {400, 422}, body[:40]
+        assert problem.code == "request", body[:40]
 
 
 async def test_a_refused_body_is_not_repeated(gateway: httpx.AsyncClient) -> None:
@@ -189,3 +194,34 @@ async def test_the_first_keys_speak_for_the_first_principals(gateway: httpx.Asyn
     listed = {key["principal"]: key["role"] for key in (await gateway.get("/v1/keys")).json()}
     assert listed == {"admin": "admin", "worker": "worker", "approver": "approver"}
     assert (await gateway.get("/v1/approvals", headers=key_of("approver"))).json() == []
+
+
+async def test_a_body_that_dribbles_in_is_given_up(serve: Serve) -> None:
+    async def echo(request: Request) -> Response:
+        return Response(await request.body())
+
+    inner = FastAPI(exception_handlers={HTTPException: on_http_exception})
+    inner.post("/")(echo)
+    scales = Scales(inner, most=100, most_at={}, seconds=0.1)
+    async with serve(scales) as url, httpx.AsyncClient(base_url=url) as client:
+        assert (await client.post("/", content=b"quick")).content == b"quick"
+        answer = await announced(client, "POST /", "none", 50)
+    assert answer.startswith("HTTP/1.1 408 ")
+
+
+async def test_an_answer_that_breaks_off_is_logged_and_not_patched_up(
+    house: House, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def pieces() -> AsyncGenerator[bytes]:
+        yield b"half"
+        raise RuntimeError
+
+    async def stream() -> StreamingResponse:
+        return StreamingResponse(pieces())
+
+    app = app_of(house)
+    app.get("/stream")(stream)
+    async with serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.get("/stream")
+    assert "unexpected RuntimeError" in caplog.text

@@ -188,3 +188,12 @@ async def test_an_agent_sees_only_what_was_asked_on_its_behalf(stocked: httpx.As
     answer = {"approve": True, "arguments_hash": "0" * 64}
     assert problem_of(await stocked.post(path, json=answer, headers=headers["ben"])).code == "forbidden"
     assert problem_of(await stocked.get("/v1/connectors", headers=headers["ben"])).code == "forbidden"
+
+
+async def test_the_callers_trace_reaches_the_system(stocked: httpx.AsyncClient, shop: Shop) -> None:
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
+    await stocked.post("/v1/tools/shop_get_order/call", json={"arguments": {"order": 7}}, headers=headers)
+    sent = shop.seen[-1]["traceparent"]
+    assert trace in sent
+    assert "b7ad6b7169203331" not in sent
