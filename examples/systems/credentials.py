@@ -28,6 +28,12 @@ class Credentials:
         return cls(**{name: value for name, value in given.items() if value})
 
     @classmethod
+    def of_practice(cls, environment: Mapping[str, str]) -> "Credentials":
+        """Those of the practice server: one secret, `PRACTICE_TOKEN`, shown to each system in that system's own way."""
+        token = environment.get("PRACTICE_TOKEN") or "practice-dev-token"
+        return cls(crm_api_key=token, erp_client_secret=token, cicd_token=token)
+
+    @classmethod
     def fresh(cls) -> "Credentials":
         """Random ones, for a private copy that nobody else may reach."""
         return cls(*(secrets.token_urlsafe(18) for _ in cls.__dataclass_fields__))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from examples.systems.credentials import Credentials
 
@@ -32,7 +32,7 @@ class Clock:
 
 
 @contextmanager
-def served(app: FastAPI) -> Generator[str]:
+def served(app: ASGIApp) -> Generator[str]:
     """Serve an app on a free port of loopback from a thread; gives its base URL."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))

@@ -34,7 +34,7 @@ def test_each_system_declares_its_own_way_in(world: World) -> None:
     assert schemes == {
         "crm": {"APIKeyHeader": {"type": "apiKey", "in": "header", "name": "X-API-Key"}},
         "erp": {
-            "OAuth2": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/oauth/token", "scopes": {}}}}
+            "OAuth2": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "oauth/token", "scopes": {}}}}
         },
         "cicd": {"HTTPBearer": {"type": "http", "scheme": "bearer"}},
     }

@@ -1,58 +1,22 @@
-import os
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from examples.systems.company import seed_states
+from tests.examples.processes import free_port, started
 
 SECRETS = {"CRM_API_KEY": "from-env-key", "ERP_CLIENT_SECRET": "from-env-secret", "CICD_TOKEN": "from-env-token"}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-@contextmanager
-def started(name: str, data: Path, port: int, *more: str) -> Generator[Path]:
-    """Start a system as a user does, wait until it answers, and end exactly it; gives the file of its output."""
-    command = [sys.executable, "-m", f"examples.systems.{name}", "--port", str(port), "--data", str(data), *more]
-    environment = {"PATH": os.environ["PATH"], **SECRETS}
-    log = data.with_suffix(".log")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        deadline = time.monotonic() + 20
-        while not answers(port):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, "the system does not start"
-            time.sleep(0.05)
-        yield log
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
-def answers(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/healthz").is_success
-    except httpx.TransportError:
-        return False
 
 
 def test_a_system_keeps_its_data_and_prints_no_secret(tmp_path: Path) -> None:
     port = free_port()
     headers = {"X-API-Key": SECRETS["CRM_API_KEY"]}
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
-        with started("crm", tmp_path / "new" / "folder", port, "--seed", "3") as log:
+        data = tmp_path / "new" / "folder"
+        with started("crm", tmp_path / "log", port, "--data", str(data), "--seed", "3", secrets=SECRETS) as log:
             assert client.get("/_practice/state").json() == seed_states(3)["crm"]
             customer = client.get("/customers", params={"limit": 1}).json()["items"][0]["id"]
             client.post(f"/customers/{customer}/notes", json={"text": "kept"}).raise_for_status()
@@ -60,14 +24,17 @@ def test_a_system_keeps_its_data_and_prints_no_secret(tmp_path: Path) -> None:
         output = log.read_text()
         assert "running on" in output
         assert not [secret for secret in SECRETS.values() if secret in output]
-        with started("crm", tmp_path / "new" / "folder", port):
+        with started("crm", tmp_path / "log", port, "--data", str(data), secrets=SECRETS):
             assert client.get(f"/customers/{customer}/notes").json()["items"][0]["text"] == "kept"
 
 
 @pytest.mark.parametrize("name", ["erp", "cicd"])
 def test_the_other_systems_start_the_same_way(name: str, tmp_path: Path) -> None:
     port = free_port()
-    with started(name, tmp_path, port), httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+    with (
+        started(name, tmp_path / "log", port, "--data", str(tmp_path), secrets=SECRETS),
+        httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
+    ):
         if name == "erp":
             form = {"grant_type": "client_credentials"}
             token = client.post("/oauth/token", data=form, auth=("practicum", SECRETS["ERP_CLIENT_SECRET"]))

@@ -54,6 +54,7 @@ def create_app(
     credentials: Credentials,
     seed: State | None = None,
     token_seconds: float = 120,
+    token_store: Store | None = None,
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """Make the ERP over its own database.
@@ -63,6 +64,7 @@ def create_app(
         credentials: what it asks of its callers.
         seed: what an empty database is filled with, and reset to.
         token_seconds: how long an access token lives.
+        token_store: where tokens are kept, so that several copies recognise the same ones; its own database if absent.
         clock: seconds since some fixed moment, by which tokens expire.
 
     Returns:
@@ -71,12 +73,12 @@ def create_app(
     app = FastAPI(
         title="ERP", version="5.1.0", summary="Orders, refunds, stock and the warehouse", docs_url=None, redoc_url=None
     )
-    app.state.desk = tokens.Desk(credentials, token_seconds, clock)
+    own = Store(store, _SCHEMA + tokens.SCHEMA + idempotency.SCHEMA, _TABLES, (idempotency.TABLE,))
+    app.state.desk = tokens.Desk(token_store or own, credentials, token_seconds, clock)
     problems.install(app)
     app.include_router(tokens.router)
     app.include_router(_router)
-    schema = _SCHEMA + tokens.SCHEMA + idempotency.SCHEMA
-    add_practice(app, Books(Store(store, schema, _TABLES, (idempotency.TABLE,)), seed), tokens.check_token)
+    add_practice(app, Books(own, seed), tokens.check_token)
     return app
 
 

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Request, Security
+from fastapi import APIRouter, Request, Security
 from fastapi.openapi.models import OAuthFlowClientCredentials, OAuthFlows
 from fastapi.responses import JSONResponse
 from fastapi.security import OAuth2
 
 from examples.systems.credentials import Credentials, same_secret
 from examples.systems.erp.problems import ProblemError
-from examples.systems.practice import store_of
 from examples.systems.store import Store
 
 SCHEMA = """
@@ -25,8 +24,9 @@ CREATE TABLE IF NOT EXISTS tokens (
 """
 
 router = APIRouter(include_in_schema=False)
+# The token URL is relative to where the API is served, so that it also holds below a path.
 _scheme = OAuth2(
-    flows=OAuthFlows(clientCredentials=OAuthFlowClientCredentials(tokenUrl="/oauth/token", scopes={})),
+    flows=OAuthFlows(clientCredentials=OAuthFlowClientCredentials(tokenUrl="oauth/token", scopes={})),
     scheme_name="OAuth2",
     auto_error=False,
 )
@@ -35,38 +35,38 @@ _scheme = OAuth2(
 class Desk:
     """Issues tokens and recognises them."""
 
-    def __init__(self, credentials: Credentials, seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, credentials: Credentials, seconds: float, clock: Callable[[], float]) -> None:
         """Say whom to trust, and for how long.
 
         Args:
+            store: where tokens are kept; its schema holds `SCHEMA`.
             credentials: the client that may have tokens.
             seconds: how long a token lives.
             clock: seconds since some fixed moment.
         """
+        self._store = store
         self._credentials = credentials
         self._seconds = seconds
         self._clock = clock
 
-    def issue(self, db: Store, client_id: str, client_secret: str) -> dict[str, object] | None:
+    def issue(self, client_id: str, client_secret: str) -> dict[str, object] | None:
         """A new token for the client, or None if it is not the known one."""
         known = same_secret(client_id, self._credentials.erp_client_id)
         if not (same_secret(client_secret, self._credentials.erp_client_secret) and known):
             return None
         token, now = secrets.token_urlsafe(24), self._clock()
-        with db.transaction():
-            db.write("DELETE FROM tokens WHERE expires <= :now", now=now)
-            db.insert("tokens", {"id": _digest(token), "expires": now + self._seconds})
+        with self._store.transaction():
+            self._store.write("DELETE FROM tokens WHERE expires <= :now", now=now)
+            self._store.insert("tokens", {"id": _digest(token), "expires": now + self._seconds})
         return {"access_token": token, "token_type": "Bearer", "expires_in": int(self._seconds)}
 
-    def recognises(self, db: Store, token: str) -> bool:
+    def recognises(self, token: str) -> bool:
         """Whether the token was issued here and is still good."""
-        row = db.row("SELECT 1 FROM tokens WHERE id = :id AND expires > :now", id=_digest(token), now=self._clock())
-        return row is not None
+        good = "SELECT 1 FROM tokens WHERE id = :id AND expires > :now"
+        return self._store.row(good, id=_digest(token), now=self._clock()) is not None
 
 
-async def check_token(
-    request: Request, db: Annotated[Store, Depends(store_of)], header: Annotated[str | None, Security(_scheme)]
-) -> None:
+async def check_token(request: Request, header: Annotated[str | None, Security(_scheme)]) -> None:
     """Let only a request with a good token pass.
 
     Raises:
@@ -74,20 +74,20 @@ async def check_token(
     """
     desk: Desk = request.app.state.desk
     kind, _, token = (header or "").partition(" ")
-    if kind.lower() != "bearer" or not desk.recognises(db, token):
+    if kind.lower() != "bearer" or not desk.recognises(token):
         refusal = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
         raise ProblemError(401, "token", "Not authorised", "the access token is missing, wrong or expired", refusal)
 
 
 @router.post("/oauth/token")
-async def issue_token(request: Request, db: Annotated[Store, Depends(store_of)]) -> JSONResponse:
+async def issue_token(request: Request) -> JSONResponse:
     """Issue a token (RFC 6749, section 4.4); the client shows itself by HTTP Basic or in the form."""
     desk: Desk = request.app.state.desk
     form = {name: values[0] for name, values in parse_qs((await request.body()).decode("latin-1")).items()}
     if form.get("grant_type") != "client_credentials":
         return JSONResponse({"error": "unsupported_grant_type"}, 400)
     client_id, client_secret = _basic(request) or (form.get("client_id", ""), form.get("client_secret", ""))
-    issued = desk.issue(db, client_id, client_secret)
+    issued = desk.issue(client_id, client_secret)
     if issued is None:
         return JSONResponse({"error": "invalid_client"}, 401, {"WWW-Authenticate": "Basic"})
     return JSONResponse(issued, headers={"Cache-Control": "no-store"})
