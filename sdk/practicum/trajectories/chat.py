@@ -17,15 +17,37 @@ def chat_row(trajectory: Trajectory) -> JsonObject:
     Raises:
         RequestError: it holds no assistant message, or a call that cannot be written in this form.
     """
-    if not any(message.role == "assistant" for message in trajectory.messages):
-        raise RequestError(f"Episode {trajectory.episode} has no message of the model's.")
-    row: JsonObject = {"messages": [_message(message, trajectory.episode) for message in trajectory.messages]}
+    row: JsonObject = {"messages": [*_conversation(trajectory)]}
     if trajectory.tools:
         row["tools"] = list(trajectory.tools)
     return row
 
 
-def _message(message: Message, episode: str) -> JsonObject:
+def messages_row(trajectory: Trajectory) -> JsonObject:
+    """The accepted conversation for loaders of tables: `messages`, `tools` as JSON text, and the `episode`.
+
+    Such loaders give every tool the parameters of all others, as nulls, unless the tools are text.
+
+    Raises:
+        RequestError: as for `chat_row`.
+    """
+    return {
+        "messages": [*_conversation(trajectory)],
+        "tools": json.dumps(trajectory.tools),
+        "episode": trajectory.episode,
+    }
+
+
+def chat_message(message: Message, episode: str) -> JsonObject:
+    """A message as OpenAI's API has it.
+
+    Args:
+        message: the message.
+        episode: the episode it is of, for the error.
+
+    Raises:
+        RequestError: it holds a call that could not be read.
+    """
     body: JsonObject = {"role": message.role, "content": message.content}
     if message.tool_call_id is not None:
         body["tool_call_id"] = message.tool_call_id
@@ -41,3 +63,9 @@ def _message(message: Message, episode: str) -> JsonObject:
             for call in message.tool_calls
         ]
     return body
+
+
+def _conversation(trajectory: Trajectory) -> list[JsonObject]:
+    if not any(message.role == "assistant" for message in trajectory.messages):
+        raise RequestError(f"Episode {trajectory.episode} has no message of the model's.")
+    return [chat_message(message, trajectory.episode) for message in trajectory.messages]

@@ -17,11 +17,20 @@ class Form(StrEnum):
 
     CHAT = "chat"
     """OpenAI-style conversations: `messages` and `tools`."""
+    MESSAGES = "messages"
+    """The same with `tools` as JSON text, which loaders of tables cannot fill with nulls, and the episode's id."""
     TOKENS = "tokens"
     """Token ids, labels and logprobs as they were sampled."""
+    TASKS = "tasks"
+    """What an agent was asked, once for each task: the opening of a conversation that a trainer lets a model go on."""
 
 
-FILES = {Form.CHAT: ("chat.jsonl", "practicum-chat/1"), Form.TOKENS: ("tokens.jsonl", "practicum-tokens/1")}
+FILES = {
+    Form.CHAT: ("chat.jsonl", "practicum-chat/1"),
+    Form.MESSAGES: ("messages.jsonl", "practicum-messages/1"),
+    Form.TOKENS: ("tokens.jsonl", "practicum-tokens/1"),
+    Form.TASKS: ("tasks.jsonl", "practicum-tasks/1"),
+}
 """Name and format of the file of each form."""
 
 
@@ -62,22 +71,28 @@ class Manifest(Value):
 
     Attributes:
         format: version of this form.
+        name: the dataset's name, if it has one.
         created: when it was written.
         use: what it is for.
         query: how its episodes were chosen.
         seen: how many episodes were looked at.
+        unmatched: conditions of the query, and how many episodes of those seen did not meet each.
         files: what was written.
+        composition: how many of the episodes in it bear each value of the labels that say what they are about.
         excluded: what was left out; an episode can be left out of one file alone.
         models: versions of the models that answered.
         templates: SHA-256 of the chat templates that rendered the prompts, where known.
     """
 
     format: Literal["practicum-export/1"] = "practicum-export/1"
+    name: str | None = None
     created: datetime
     use: Use
     query: JsonObject = Field(default_factory=dict)
     seen: int
+    unmatched: dict[str, int] = Field(default_factory=dict)
     files: tuple[ExportedFile, ...]
+    composition: dict[str, dict[str, int]] = Field(default_factory=dict)
     excluded: tuple[Exclusion, ...]
     models: tuple[str, ...]
     templates: tuple[str, ...]
