@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject, Value
 from practicum.errors import ConfigurationError
+from practicum.files import write_whole
 
 BUNDLE = "bundle.json"
 WEIGHTS = "weights"
@@ -52,7 +53,7 @@ class Source(Value):
     """What was learned from.
 
     Attributes:
-        kind: a data set of recorded rows, or a suite that was practised.
+        kind: a dataset of recorded rows, or a suite that was practised.
         name: its folder or its name.
         digest: SHA-256 of the rows, or the suite's digest.
     """
@@ -114,9 +115,7 @@ class Bundle(Value):
 
 def write_bundle(folder: Path, bundle: Bundle) -> None:
     """Write the manifest, by which the folder becomes a bundle."""
-    draft = folder / f".{BUNDLE}"
-    draft.write_text(bundle.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    draft.replace(folder / BUNDLE)
+    write_whole(folder / BUNDLE, bundle.model_dump_json(indent=2) + "\n")
 
 
 def read_bundle(folder: Path, *, check: bool = True) -> Bundle:

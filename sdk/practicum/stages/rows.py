@@ -4,13 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from practicum.codecs.codec import Codec
+from practicum.datasets import Dataset
 from practicum.errors import ConfigurationError, RequestError
-from practicum.stages.bundle import digest_of
-from practicum.trajectories import Form, Manifest, TokenRow
-from practicum.trajectories.manifest import MANIFEST
+from practicum.trajectories import TokenRow
 from practicum.trajectories.tokens import IGNORED
 
 _SHOWN = 3
@@ -18,11 +15,11 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a data set.
+    """The rows of a dataset.
 
     Attributes:
         folder: where they were read.
-        digest: SHA-256 of the file.
+        digest: of the dataset.
         rows: the rows.
     """
 
@@ -37,35 +34,26 @@ class Rows:
 
 
 def read_rows(folder: Path, codec: Codec) -> Rows:
-    """Read the token rows of a data set.
+    """Read the token rows of a dataset.
 
     Args:
-        folder: what `practicum datasets build --format sft` or an export of tokens wrote.
+        folder: what `practicum datasets build --format sft` wrote.
         codec: in which the model will be trained and served.
 
     Raises:
-        ConfigurationError: there are no such rows, they were changed, or another template rendered them.
-        RequestError: a row cannot be trained on.
+        ConfigurationError: there is no dataset, it was changed, or another template rendered it.
+        RequestError: it holds no token rows.
     """
-    manifest = _manifest(folder)
-    file = next((file for file in manifest.files if file.form is Form.TOKENS), None)
-    if file is None:
-        raise ConfigurationError(
-            f"{folder} holds no token rows.", mend="Build it with: practicum datasets build NAME --format sft"
-        )
-    if set(manifest.templates) != {codec.template_hash}:
-        found = ", ".join(template[:12] for template in manifest.templates) or "an unknown one"
+    dataset = Dataset(folder)
+    templates = set(dataset.manifest.templates)
+    if templates != {codec.template_hash}:
+        found = ", ".join(sorted(template[:12] for template in templates)) or "an unknown one"
         raise ConfigurationError(
             f"The rows of {folder} were rendered with another template ({found}) than '{codec.name}' has now "
             f"({codec.template_hash[:12]}).",
             mend="Record the episodes again: a model must be trained in the dialect that it is served in.",
         )
-    path = folder / file.name
-    digest = digest_of(path)
-    if digest != file.sha256:
-        raise ConfigurationError(f"{path} is not what its manifest says.", mend="Build the data set again.")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return Rows(folder, digest, tuple(_row(path, number, line) for number, line in enumerate(lines, 1)))
+    return Rows(folder, dataset.digest, tuple(dataset.token_rows()))
 
 
 def check_rows(rows: Sequence[TokenRow], *, vocabulary: int, context: int, stops: Collection[int]) -> None:
@@ -115,24 +103,3 @@ def _fit_fault(row: TokenRow, vocabulary: int, context: int, stops: Collection[i
     if not any(label in stops for label in row.labels):
         return "it teaches no end of turn, so the model would never stop"
     return None
-
-
-def _manifest(folder: Path) -> Manifest:
-    try:
-        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
-    except OSError as error:
-        raise ConfigurationError(
-            f"{folder} holds no data set: {error.strerror}.",
-            mend="Build one with: practicum datasets build NAME --format sft",
-        ) from error
-    except ValidationError as error:
-        raise ConfigurationError(f"The manifest of {folder} is damaged.", mend="Build the data set again.") from error
-
-
-def _row(path: Path, number: int, line: str) -> TokenRow:
-    try:
-        return TokenRow.model_validate_json(line)
-    except ValidationError as error:
-        raise RequestError(
-            f"{path}, line {number}, is no token row: {error.errors()[0]['msg']}.", mend="Build the data set again."
-        ) from error

@@ -20,6 +20,7 @@ from pydantic import JsonValue, ValidationError
 
 from practicum.contracts.base import JsonObject, Value
 from practicum.errors import ConfigurationError, ConflictError
+from practicum.files import write_whole
 from practicum.stages.balance import BalanceState
 from practicum.stages.bundle import BUNDLE
 from practicum.stages.progress import Progress
@@ -85,7 +86,7 @@ class Run:
         if path.is_file():
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= step]
-            _replace(path, "".join(kept))
+            write_whole(path, "".join(kept))
 
     def record(self, progress: Progress) -> None:
         """Write a finished step down."""
@@ -100,7 +101,7 @@ class Run:
 
 def write_state(checkpoint: Path, state: CheckpointState) -> None:
     """Mark a checkpoint as whole."""
-    _replace(checkpoint / STATE, state.model_dump_json())
+    write_whole(checkpoint / STATE, state.model_dump_json())
 
 
 @contextmanager
@@ -135,7 +136,7 @@ def _check(folder: Path, mark: _Mark) -> None:
     if not path.is_file():
         if any(entry.name != ".lock" for entry in folder.iterdir()):
             raise ConflictError(f"{folder} holds something else than a training run.", mend="Name a new folder.")
-        _replace(path, mark.model_dump_json(indent=2) + "\n")
+        write_whole(path, mark.model_dump_json(indent=2) + "\n")
         return
     try:
         before = _Mark.model_validate_json(path.read_bytes())
@@ -169,10 +170,3 @@ def _read_state(path: Path) -> CheckpointState:
         return CheckpointState.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise ConfigurationError(f"{path} is damaged.", mend="Remove that checkpoint's folder.") from error
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

@@ -1,0 +1,90 @@
+# The lint environment need not hold the extra `train`, and these libraries leave most of their types open anyway. So
+# they enter the house here alone, as Any, and pyright stays strict everywhere else.
+# pyright: reportMissingImports=false, reportMissingTypeStubs=false, reportUnknownVariableType=false
+"""The libraries of the extra `train`, imported when they are first needed."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from practicum.errors import MissingExtraError
+
+
+@contextmanager
+def _extra(purpose: str) -> Generator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError("train", purpose) from error
+
+
+def torch() -> Any:
+    """PyTorch.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    with _extra("Training"):
+        import torch as library
+
+    return library
+
+
+def transformers() -> Any:
+    """Transformers.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    with _extra("Training"):
+        import transformers as library
+
+    return library
+
+
+def peft() -> Any:
+    """PEFT, for adapters.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    with _extra("Training an adapter"):
+        import peft as library
+
+    return library
+
+
+def trl() -> Any:
+    """TRL.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    with _extra("Training"):
+        import trl as library
+
+    return library
+
+
+def datasets() -> Any:
+    """Datasets, which comes with TRL.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    with _extra("Training"):
+        import datasets as library  # noqa: PLC0415  as heavy as the others
+
+    return library
+
+
+def gguf() -> Any:
+    """The writer and reader of GGUF, for llama.cpp.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    with _extra("Writing a GGUF file"):
+        import gguf as library
+
+    return library
