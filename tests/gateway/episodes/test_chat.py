@@ -134,31 +134,31 @@ async def test_a_stream_that_breaks_off_says_so(world: World, client: Any) -> No
     assert "".join(texts) == "Half an"
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"messages": []}, "messages"),
-        ({"messages": [{"role": "robot", "content": "x"}]}, "role"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "tool_call_id"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "image_url"),
-        ({"tool_choice": "required"}, "tool_choice"),
-        ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, "tool_choice"),
-        ({"n": 2}, "n"),
-        ({"parallel_tool_calls": False}, "parallel_tool_calls"),
-        ({"presence_penalty": 0.5}, "presence_penalty"),
-        ({"logprobs": True}, "logprobs"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"max_tokens": 5, "max_completion_tokens": 6}, "max_completion_tokens"),
-        ({"temperature": 3}, "temperature"),
-        ({"tools": [{"type": "web_search"}]}, "tools"),
-        ({"thinking": True}, "thinking"),
-    ],
-)
-async def test_what_would_do_nothing_is_refused(world: World, given: JsonObject, words: str) -> None:
-    answer = await world.post("/v1/chat/completions", {"model": "scripted", "messages": list(HELLO), **given})
-    assert answer.status_code == 422, answer.text
-    assert answer.json()["code"] == "request"
-    assert words in answer.json()["error"]["message"]
+USELESS: list[tuple[dict[str, Any], str]] = [
+    ({"messages": []}, "messages"),
+    ({"messages": [{"role": "robot", "content": "x"}]}, "role"),
+    ({"messages": [{"role": "tool", "content": "x"}]}, "tool_call_id"),
+    ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}, "image_url"),
+    ({"tool_choice": "required"}, "tool_choice"),
+    ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, "tool_choice"),
+    ({"n": 2}, "n"),
+    ({"parallel_tool_calls": False}, "parallel_tool_calls"),
+    ({"presence_penalty": 0.5}, "presence_penalty"),
+    ({"logprobs": True}, "logprobs"),
+    ({"response_format": {"type": "json_object"}}, "response_format"),
+    ({"max_tokens": 5, "max_completion_tokens": 6}, "max_completion_tokens"),
+    ({"temperature": 3}, "temperature"),
+    ({"tools": [{"type": "web_search"}]}, "tools"),
+    ({"thinking": True}, "thinking"),
+]
+
+
+async def test_what_would_do_nothing_is_refused(world: World) -> None:
+    for given, words in USELESS:
+        answer = await world.post("/v1/chat/completions", {"model": "scripted", "messages": HELLO, **given})
+        assert answer.status_code == 422, given
+        assert answer.json()["code"] == "request"
+        assert words in answer.json()["error"]["message"], given
     assert world.model.requests == []
 
 
