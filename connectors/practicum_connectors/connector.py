@@ -11,28 +11,29 @@
 
 import time
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import Self
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, OperationReport
+from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, Mode, OperationReport
 from practicum.contracts.tools import Observation, Tool
-from practicum.errors import DocumentError, NotFoundError, UpstreamError
-from practicum_connectors.auth import Credentials, credentials_for, redact, redact_bytes
+from practicum.errors import DocumentError, ForbiddenError, NotFoundError
+from practicum_connectors.auth import credentials_for
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compiled import Compiled, compile_document
 from practicum_connectors.document import Document, load_document
-from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, origin_of
+from practicum_connectors.exchange import HttpRequest
 from practicum_connectors.fetch import fetch_document
 from practicum_connectors.idempotency import key_for
+from practicum_connectors.practice import Practice
 from practicum_connectors.request.build import RequestBuilder
 from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.observe import DEFAULT_LIMIT, Observer
 from practicum_connectors.sender import Sender
-
-_UNAUTHORIZED = 401
+from practicum_connectors.site import Site
 
 
 async def load_source(spec: ConnectorSpec) -> Document:
@@ -59,6 +60,7 @@ class CompiledConnector:
         digest: SHA-256 of the document.
         tools: its tools, by exposed name.
         report: what became of each operation.
+        practice: its practice copies, if there are any.
     """
 
     def __init__(self, spec: ConnectorSpec, document: Document, compiled: Compiled) -> None:
@@ -82,8 +84,10 @@ class CompiledConnector:
         self.tools: Mapping[str, Tool] = {name: plan.tool for name, plan in compiled.plans.items()}
         self._compiled = compiled
         self._builders: dict[str, RequestBuilder] = {}
-        self._sender = Sender(private_network=spec.private_network)
-        self._credentials: Credentials = credentials_for(spec.auth, document, compiled.base_url, self._sender)
+        sender = Sender(private_network=spec.private_network)
+        credentials = credentials_for(spec.auth, document, compiled.base_url, sender)
+        self._site = Site(compiled.base_url, credentials, sender)
+        self.practice = _practice(spec, document, compiled.base_url)
         self._observer = Observer(ResponseChecks(document))
 
     @classmethod
@@ -107,12 +111,32 @@ class CompiledConnector:
             version=self.version,
             base_url=self.base_url,
             mode=self._spec.mode,
+            practice=None if self.practice is None else self.practice.base_url,
             auth=self._spec.auth.kind,
             tools=len(self.tools),
             created=created,
             digest=self.digest,
         )
         return ConnectorReport(connector=connector, operations=self.report)
+
+    def at_practice(self, copy_name: str) -> Self:
+        """This connector as it reaches a practice copy and nothing else: the same tools, nothing compiled again.
+
+        It shares this one's connections and ends with it; only this one is closed.
+
+        Args:
+            copy_name: the copy, whether it was begun or not.
+
+        Raises:
+            ForbiddenError: the connector has no practice copies.
+        """
+        if self.practice is None:
+            raise ForbiddenError(
+                f"The connector '{self.name}' has no practice copies.", mend="Register it with `practice`."
+            )
+        there, site = copy(self), self.practice.site(copy_name)
+        there.base_url, there._site = site.base_url, site  # noqa: SLF001 (another of this class)
+        return there
 
     def prepare(self, tool: str, arguments: JsonObject) -> PreparedCall:
         """Build the request of a call and prove that it says what was asked for.
@@ -130,7 +154,7 @@ class CompiledConnector:
         if builder is None:
             builder = RequestBuilder(plan, self._compiled.base_of[tool], self._compiled.routes)
             self._builders[tool] = builder
-        return PreparedCall(plan, arguments, builder.build(arguments))
+        return PreparedCall(plan, arguments, self._placed(builder.build(arguments), builder.base_url))
 
     async def send(
         self,
@@ -155,12 +179,12 @@ class CompiledConnector:
         if traceparent is not None:
             request = request.with_header("traceparent", traceparent)
         started = time.perf_counter()
-        exchange = await self._send(request, timeout_seconds)
+        exchange = await self._site.send(request, timeout_seconds)
         return Sent(
             prepared=prepared,
             delivery=exchange.delivery,
-            response=self._cleaned(exchange.response),
-            reason=self.redact(exchange.reason) if exchange.reason else None,
+            response=exchange.response,
+            reason=exchange.reason,
             mend=exchange.mend,
             seconds=time.perf_counter() - started,
         )
@@ -182,11 +206,13 @@ class CompiledConnector:
 
     def redact(self, text: str) -> str:
         """The text without this connector's credential values."""
-        return redact(text, self._credentials.secrets())
+        return self._site.redact(text)
 
     async def aclose(self) -> None:
         """Close its connections."""
-        await self._sender.aclose()
+        await self._site.sender.aclose()
+        if self.practice is not None:
+            await self.practice.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -194,12 +220,11 @@ class CompiledConnector:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _cleaned(self, response: HttpResponse | None) -> HttpResponse | None:
-        """An answer that does not repeat the credential: some systems echo headers and links."""
-        if response is None:
-            return None
-        headers = tuple((name, self.redact(value)) for name, value in response.headers)
-        return replace(response, headers=headers, body=redact_bytes(response.body, self._credentials.secrets()))
+    def _placed(self, request: HttpRequest, base_url: str) -> HttpRequest:
+        """The request where this connector is; at practice that goes for operations with servers of their own too."""
+        if self.base_url == self._compiled.base_url:
+            return request
+        return replace(request, url=f"{self.base_url}{request.url.removeprefix(base_url)}")
 
     def _plan(self, tool: str) -> ToolPlan:
         plan = self._compiled.plans.get(tool)
@@ -207,17 +232,16 @@ class CompiledConnector:
             raise NotFoundError(f"The connector {self.name} has no tool {tool!r}.", mend="List its tools.")
         return plan
 
-    async def _send(self, request: HttpRequest, timeout_seconds: float) -> Exchange:
-        """Send with the credential, but only to the origin that it is bound to."""
-        if request.origin != origin_of(self.base_url):
-            return await self._sender.send(request, timeout_seconds=timeout_seconds)
-        try:
-            dressed = await self._credentials.apply(request)
-            exchange = await self._sender.send(dressed, timeout_seconds=timeout_seconds)
-            refused = exchange.response is not None and exchange.response.status == _UNAUTHORIZED
-            if refused and self._credentials.renew(dressed):
-                dressed = await self._credentials.apply(request)
-                exchange = await self._sender.send(dressed, timeout_seconds=timeout_seconds)
-        except UpstreamError as error:
-            return Exchange(Delivery.NOT_SENT, reason=error.detail, mend=error.mend)
-        return exchange
+
+def _practice(spec: ConnectorSpec, document: Document, base_url: str) -> Practice | None:
+    if spec.practice is None:
+        return None
+    if spec.mode is Mode.PRACTICE:
+        raise DocumentError(
+            "A practice connector has no practice copies: training reaches it as it is.",
+            mend="Register it with mode=live and its copies, or leave `practice` away.",
+        )
+    practice = Practice(spec.practice, document)
+    if practice.base_url == base_url:
+        raise DocumentError("The practice copies are at the address of the live system.", mend="Give their own.")
+    return practice

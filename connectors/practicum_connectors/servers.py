@@ -20,7 +20,7 @@ def base_url_of(spec: ConnectorSpec, document: Document) -> str:
         DocumentError: neither the registration nor the document says it, or it is no web address.
     """
     if spec.base_url is not None:
-        return _clean(spec.base_url)
+        return clean_base_url(spec.base_url)
     servers = [as_node(server) for server in as_list(document.root.get("servers"))] or [{"url": "/"}]
     return _resolve(servers[0], document)
 
@@ -54,14 +54,19 @@ def _resolve(server: Node, document: Document) -> str:
 
     url = _VARIABLE.sub(default, text_of(server.get("url")).strip() or "/")
     if urlsplit(url).scheme:
-        return _clean(url)
+        return clean_base_url(url)
     source = document.source or ""
     if urlsplit(source).scheme not in {"http", "https"}:
         raise DocumentError("The document does not say where the system listens.", mend=_GIVE_BASE_URL)
-    return _clean(urljoin(source, url))
+    return clean_base_url(urljoin(source, url))
 
 
-def _clean(url: str) -> str:
+def clean_base_url(url: str) -> str:
+    """A base URL without a slash at its end.
+
+    Raises:
+        DocumentError: it is no web address, or more than a base.
+    """
     check_url(url)
     parts = urlsplit(url)
     if parts.query or parts.fragment:

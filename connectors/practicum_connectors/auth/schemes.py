@@ -43,7 +43,7 @@ def credentials_for(auth: Auth, document: Document, base_url: str, sender: Sende
             return ClientCredentials(
                 client_id=auth.client_id,
                 client_secret=auth.client_secret,
-                token_url=_token_url(auth, document, base_url, private_network=sender.private_network),
+                token_url=token_url_of(auth, document, base_url, private_network=sender.private_network),
                 scopes=auth.scopes,
                 sender=sender,
             )
@@ -85,7 +85,18 @@ def _api_key(auth: ApiKeyAuth, document: Document) -> FixedCredentials:
     return FixedCredentials(location or "header", name, value, (auth.value,))
 
 
-def _token_url(auth: ClientCredentialsAuth, document: Document, base_url: str, *, private_network: bool) -> str:
+def token_url_of(auth: ClientCredentialsAuth, document: Document, base_url: str, *, private_network: bool) -> str:
+    """Where tokens are given: as registered, or as the document says.
+
+    Args:
+        auth: what was registered.
+        document: says it where the registration does not.
+        base_url: a relative URL is resolved against it.
+        private_network: whether the secret may go to another host without encryption because the document says so.
+
+    Raises:
+        DocumentError: neither says it, or the document's word is not enough.
+    """
     if auth.token_url is not None:
         return urljoin(f"{base_url}/", auth.token_url)
     for scheme in _schemes(document, "oauth2"):

@@ -63,6 +63,23 @@ Auth = Annotated[
 """What a system wants to see before it answers. Stored encrypted, bound to the connector's origin."""
 
 
+class PracticeSpec(Value):
+    """Resettable copies of a live system, one for each training episode.
+
+    A copy takes its start state as `PUT {base_url}/{episode}/_practice/state`, shows what it holds at `GET` of the same
+    and ends with `DELETE`; `POST {base_url}/{episode}/_practice/reset` puts it where the copies' owner lets them begin.
+
+    Attributes:
+        base_url: the copy of an episode listens at `{base_url}/{episode id}`.
+        auth: the copies' credential; the live system's is never sent there, nor this one to the live system.
+        private_network: whether the copies may stand in a private network.
+    """
+
+    base_url: str
+    auth: Auth = NoAuth()
+    private_network: bool = False
+
+
 class ConnectorSpec(Value):
     """A wish to register a system.
 
@@ -73,6 +90,7 @@ class ConnectorSpec(Value):
         base_url: where the system listens; needed when the document does not say.
         auth: its credential.
         mode: live, or a practice copy that training may touch.
+        practice: where training finds copies of a live system, if there are any.
         private_network: whether it may resolve to a private address.
         include: glob patterns over operation names; empty means all.
         exclude: glob patterns over operation names.
@@ -84,6 +102,7 @@ class ConnectorSpec(Value):
     base_url: str | None = None
     auth: Auth = NoAuth()
     mode: Mode = Mode.LIVE
+    practice: PracticeSpec | None = None
     private_network: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -117,6 +136,7 @@ class Connector(Value):
         version: the document's version.
         base_url: where calls go.
         mode: live or practice.
+        practice: where its practice copies are, if training may use any; each episode has its own below it.
         auth: kind of credential in place.
         tools: how many tools it offers.
         created: when it was registered.
@@ -128,6 +148,7 @@ class Connector(Value):
     version: str
     base_url: str
     mode: Mode
+    practice: str | None = None
     auth: str
     tools: int
     created: datetime
