@@ -80,6 +80,7 @@ async def test_it_serves_and_ends_in_order(tmp_path: Path) -> None:
             stderr=sink,
         )
     await until(lambda: "listening on" in log.read_text() or process.returncode is not None)
+    assert process.returncode is None, log.read_text()
     url = log.read_text().partition("listening on ")[2].partition(",")[0]
     async with httpx.AsyncClient() as client:
         assert (await client.get(f"{url}/healthz")).json() == {"status": "ok"}

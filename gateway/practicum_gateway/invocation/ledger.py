@@ -16,9 +16,9 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import select, update
+from sqlalchemy import Table, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.base import JsonObject, utc_now
@@ -30,6 +30,7 @@ from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.ledger_tables import InvocationRow
 
+_TABLE = cast("Table", InvocationRow.__table__)
 UPSTREAM_MEMORY = timedelta(hours=1)
 """How long a system that recognises idempotency keys is trusted to remember one; the least that vendors promise is a
 day, and a key that was forgotten would do everything twice."""
@@ -144,7 +145,7 @@ class Ledger:
                 session.add(row)
             else:
                 _require_same(row, intent)
-                row.boot, row.state, row.started = self._boot, State.CLAIMED, utc_now()
+                row.boot, row.state, row.started, row.resend = self._boot, State.CLAIMED, utc_now(), resend
             if approval is not None:
                 await approvals.use(session, approval)
                 row.approval = approval
@@ -152,7 +153,8 @@ class Ledger:
 
     async def mark_sent(self, entry: Entry) -> None:
         """Say that the call leaves now. Nothing of it may leave before this returns."""
-        await self._update(entry, state=State.SENT, sent=utc_now())
+        # The first time it was sent counts: from then on the system may forget its key.
+        await self._update(entry, state=State.SENT, sent=func.coalesce(_TABLE.c.sent, utc_now()))
 
     async def settle(self, entry: Entry, observation: Observation, seconds: float) -> None:
         """Record the outcome.
@@ -192,9 +194,8 @@ class Ledger:
             return tuple(_invocation(row) for row in rows)
 
     async def _update(self, entry: Entry, **values: Any) -> None:
-        statement = update(InvocationRow).where(InvocationRow.id == entry.id).values(**values)
         async with self._store.write() as session:
-            await session.execute(statement, execution_options={"synchronize_session": False})
+            await session.execute(update(_TABLE).where(_TABLE.c.id == entry.id).values(**values))
 
     def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> InvocationRow:
         return InvocationRow(

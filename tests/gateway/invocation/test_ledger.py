@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from practicum.contracts.base import utc_now
 from practicum.contracts.tools import CallStatus, Observation
@@ -105,6 +105,17 @@ async def test_a_system_is_not_trusted_to_remember_a_key_for_ever(store: Store, 
         long_ago = utc_now() - UPSTREAM_MEMORY - timedelta(seconds=1)
         await session.execute(update(InvocationRow).values(sent=long_ago))
     assert [entry.state for entry in await Ledger(next_store).recover()] == [State.IN_DOUBT]
+
+
+async def test_sending_again_does_not_lengthen_that_memory(store: Store) -> None:
+    ledger = Ledger(store)
+    await ledger.mark_sent(await claim(store, ledger, Resend.SOON))
+    almost = utc_now() - UPSTREAM_MEMORY + timedelta(seconds=30)
+    async with store.write() as session:
+        await session.execute(update(InvocationRow).values(sent=almost))
+    await ledger.mark_sent(await claim(store, ledger, Resend.SOON))
+    async with store.read() as session:
+        assert (await session.scalars(select(InvocationRow.sent))).one() == almost
 
 
 async def test_a_key_stands_for_one_call(store: Store) -> None:
