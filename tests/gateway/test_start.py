@@ -11,10 +11,10 @@ import pytest
 
 from practicum.errors import ConfigurationError
 from practicum_gateway.__main__ import main
-from practicum_gateway.app import build, running
+from practicum_gateway.app import build, create_app, running
 from practicum_gateway.bootstrap import vault_of
 from practicum_gateway.settings import Settings
-from tests.gateway.conftest import until
+from tests.gateway.conftest import Serve, until
 
 
 async def test_a_first_start_makes_keys_for_its_owner_alone(tmp_path: Path) -> None:
@@ -69,6 +69,14 @@ async def test_a_store_that_cannot_be_opened_stops_the_start(tmp_path: Path) -> 
     with pytest.raises(ConfigurationError, match="cannot be opened"):
         async with running(build(settings)):
             pass
+
+
+async def test_the_app_opens_and_closes_its_own_house(tmp_path: Path, serve: Serve) -> None:
+    app = create_app(Settings(data_dir=tmp_path))
+    async with app.router.lifespan_context(app), serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+        assert (await client.get("/readyz")).json() == {"status": "ready"}
+    async with running(build(Settings(data_dir=tmp_path))):
+        pass
 
 
 async def test_it_serves_and_ends_in_order(tmp_path: Path) -> None:

@@ -42,11 +42,14 @@ class Principal:
             f"The role '{self.role}' of {self.name} may not {to}.", mend=f"Use a key of one of these roles: {allowed}."
         )
 
-    def require_episode(self, episode: str) -> None:
-        """Go on only if this principal may act in the episode.
+    def require_episode(self, episode: str | None) -> None:
+        """Go on only if this principal may act there: an episode key acts in its own episode and nowhere else.
+
+        Args:
+            episode: the episode in which it wants to act, None for outside of any.
 
         Raises:
             ForbiddenError: its key is bound to another episode.
         """
         if self.episode is not None and self.episode != episode:
-            raise ForbiddenError(f"The key of {self.name} is bound to another episode.")
+            raise ForbiddenError(f"The key of {self.name} acts in its own episode only.")

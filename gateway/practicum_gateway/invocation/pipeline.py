@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from opentelemetry.trace import Tracer
 from pydantic import JsonValue
 
-from practicum.contracts.access import ApprovalStatus, Outcome
+from practicum.contracts.access import ApprovalStatus, Decision, Outcome
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import Mode
 from practicum.contracts.episodes import EpisodeMode, EventType
 from practicum.contracts.tools import Observation, Tool
-from practicum.errors import CallError, ConflictError, ForbiddenError, NotFoundError
+from practicum.errors import CallError, ConflictError, NotFoundError
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.connector import CompiledConnector
 from practicum_gateway.access.approvals import Approvals, Question
@@ -122,7 +122,7 @@ class Pipeline:
 
     async def _perform(self, intent: Intent) -> Observation:
         # authenticate
-        _require_own_episode(intent)
+        intent.principal.require_episode(intent.episode)
         intent.require_json()
         tool = await self._find(intent.tool)
         intent = intent if tool is None else replace(intent, tool=tool.name)
@@ -135,17 +135,18 @@ class Pipeline:
         decision = await self._rulebook.decide(tool, intent.principal.role, intent.arguments)
         if decision.outcome is Outcome.DENY:
             return await self._refuse(intent, outcomes.refused(decision))
-        if intent.mode is EpisodeMode.TRAINING and await self._is_live(tool):
-            return await self._refuse(intent, outcomes.training_refused(tool.connector))
+        copy = await self._copy(intent, tool)
+        if isinstance(copy, Observation):
+            return await self._refuse(intent, copy)
 
-        async with self._catalogue.reach(tool.connector) as connector:
+        async with self._catalogue.reach(tool.connector, copy=copy) as connector:
             # validate
             prepared = connector.prepare(tool.name, intent.arguments)
             shown = outcomes.redacted_object(intent.arguments, connector.redact)
 
             # ask
             approval = None
-            if decision.outcome is Outcome.ASK and (known is None or known.approval is None):
+            if _asks(intent, decision) and (known is None or known.approval is None):
                 verdict = await self._ask(intent, tool, decision.rule, shown)
                 if isinstance(verdict, Observation):
                     return verdict
@@ -172,8 +173,16 @@ class Pipeline:
         except NotFoundError:
             return None
 
-    async def _is_live(self, tool: Tool) -> bool:
-        return (await self._catalogue.connector(tool.connector)).mode is Mode.LIVE
+    async def _copy(self, intent: Intent, tool: Tool) -> str | None | Observation:
+        """The practice copy that is called instead of a live system, or what to say where training has none."""
+        if intent.mode is not EpisodeMode.TRAINING:
+            return None
+        connector = await self._catalogue.connector(tool.connector)
+        if connector.mode is not Mode.LIVE:
+            return None
+        if connector.practice is None or intent.episode is None:
+            return outcomes.training_refused(tool.connector)
+        return intent.episode
 
     async def _ask(self, intent: Intent, tool: Tool, rule: str, shown: JsonObject) -> str | Observation:
         """The id of an approval that can be spent, or what to say instead."""
@@ -237,9 +246,9 @@ class Pipeline:
             task.exception()  # whoever waited has seen it; that nobody waited is no reason to complain
 
 
-def _require_own_episode(intent: Intent) -> None:
-    if intent.principal.episode is not None and intent.principal.episode != intent.episode:
-        raise ForbiddenError(f"The key of {intent.principal.name} acts in its own episode only.")
+def _asks(intent: Intent, decision: Decision) -> bool:
+    """Whether a person is asked: nothing that is done in training is in earnest."""
+    return decision.outcome is Outcome.ASK and intent.mode is not EpisodeMode.TRAINING
 
 
 def _data(call: int | None, tool: str, **data: JsonValue) -> JsonObject:
