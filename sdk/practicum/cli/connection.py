@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from practicum.cli.services.state import StateDirectory
-from practicum.client import Practicum
+from practicum.client import AsyncPracticum, Practicum
 from practicum.client.address import KEY_VARIABLE, URL_VARIABLE
 from practicum.contracts.base import Value
 from practicum.errors import ConfigurationError
@@ -33,13 +33,27 @@ def connect(*, as_approver: bool = False) -> Practicum:
     Raises:
         ConfigurationError: there is neither.
     """
+    return Practicum(*_address(as_approver=as_approver))
+
+
+def connect_async() -> AsyncPracticum:
+    """As `connect`, for commands that do many things at once."""
+    return AsyncPracticum(*_address(as_approver=False))
+
+
+def state_folder() -> Path:
+    """The folder of this installation."""
+    return Path(os.environ.get(STATE_VARIABLE, STATE))
+
+
+def _address(*, as_approver: bool) -> tuple[str | None, str | None]:
     url, key = os.environ.get(URL_VARIABLE), os.environ.get(KEY_VARIABLE)
-    folder = Path(os.environ.get(STATE_VARIABLE, STATE))
+    folder = state_folder()
     local = _local(folder / "client.json")
     if local is not None and url in (None, "", local.url):
         key = key or (StateDirectory(folder).keys().approver if as_approver else local.api_key)
         url = local.url
-    return Practicum(url, key)
+    return url, key
 
 
 def _local(path: Path) -> LocalGateway | None:

@@ -20,6 +20,7 @@ from practicum.contracts.connectors import (
     NoAuth,
 )
 from practicum.errors import ConfigurationError
+from practicum.tasks import Suite, load_suite
 
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 AUTH_FORMS = (
@@ -141,6 +142,18 @@ def auth_of(given: str) -> Auth:
         case _:
             # What was given is not repeated: it may be a secret typed where its place should stand.
             raise typer.BadParameter(f"This is no credential. There are: {AUTH_FORMS}", param_hint="--auth")
+
+
+def suite_of(path: str) -> Suite:
+    """The suite at a dotted path, looked for in this folder first, as `python -m` does.
+
+    Raises:
+        ConfigurationError: none is there.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return load_suite(path)
 
 
 def secret_of(place: str) -> str:

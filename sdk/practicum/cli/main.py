@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from practicum.cli import access, approvals, connectors, episodes, models, tools, trajectories
+from practicum.cli import access, approvals, connectors, datasets, episodes, evaluation, models, tools, trajectories
 from practicum.cli.exits import EPILOG, exit_of
 from practicum.cli.output import plain
 from practicum.cli.run import run
@@ -30,6 +30,11 @@ app.add_typer(tools.app, name="tools")
 app.add_typer(episodes.app, name="episodes")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(trajectories.app, name="trajectories")
+app.add_typer(datasets.app, name="datasets")
+app.command(
+    "eval", epilog="**Example:** `practicum eval examples.tasks:SUITE --model local -k 2 --limit 96 --out zero-shot`"
+)(evaluation.eval_suite)
+app.command("compare", epilog="**Example:** `practicum compare zero-shot after-sft`")(evaluation.compare_reports)
 app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")
 app.add_typer(access.keys_app, name="keys")

@@ -1,6 +1,6 @@
 """`practicum trajectories`: what was recorded, and files to train on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -73,7 +73,8 @@ def show(
 def export_all(
     folder: Annotated[Path, typer.Argument(help="Where to; it must not exist yet.")],
     form: Annotated[
-        list[Form] | None, typer.Option(help="chat: OpenAI-style messages; tokens: as sampled. Repeatable.")
+        list[Form] | None,
+        typer.Option(help="chat: as OpenAI takes it; messages: tools as text; tokens: as sampled. Repeatable."),
     ] = None,
     use: Annotated[Use, typer.Option(help="What for; only what qualifies is written.")] = Use.SFT,
     metadata: MetadataOption = None,
@@ -88,7 +89,7 @@ def export_all(
     query: JsonObject = {"metadata": {**labels}, "limit": limit}
     with connect() as client:
         manifest = export(
-            islice(_whole(client, labels), limit),
+            islice(whole_trajectories(client, labels), limit),
             folder,
             forms=form or (Form.CHAT,),
             use=use,
@@ -100,11 +101,11 @@ def export_all(
     if as_json:
         show_json(manifest)
     else:
-        _show_manifest(manifest, folder)
+        show_manifest(manifest, folder)
 
 
-def _whole(client: Practicum, labels: dict[str, str]) -> Iterator[Trajectory]:
-    """Trajectories with all they hold; a listing may leave out the conversation."""
+def whole_trajectories(client: Practicum, labels: Mapping[str, str]) -> Iterator[Trajectory]:
+    """Trajectories with these labels and all they hold; a listing may leave out the conversation."""
     for found in client.trajectories.iterate(metadata=labels):
         yield found if found.messages else client.trajectories.get(found.episode)
 
@@ -135,9 +136,13 @@ def _show(found: Trajectory) -> None:
             say(f"{message.role}: {short(message.content, 400)}", "dim" if message.role in ("system", "tool") else "")
 
 
-def _show_manifest(manifest: Manifest, folder: Path) -> None:
+def show_manifest(manifest: Manifest, folder: Path) -> None:
+    """What was written, for people."""
     for file in manifest.files:
         tokens = "" if file.tokens is None else f", {file.trainable_tokens} of {file.tokens} tokens trainable"
         say(f"{folder / file.name}: {file.rows} rows of {len(file.episodes)} episodes{tokens}")
-    left_out = len({exclusion.episode for exclusion in manifest.excluded})
-    say(f"{manifest.seen} episodes seen, {left_out} left out of a file; {folder / 'manifest.json'} says why.", "dim")
+    left_out = {exclusion.episode for exclusion in manifest.excluded}
+    met = left_out.union(*(file.episodes for file in manifest.files))
+    skipped = f", {manifest.seen - len(met)} not chosen" if manifest.unmatched else ""
+    seen = f"{manifest.seen} episodes seen{skipped}, {len(left_out)} left out of a file"
+    say(f"{seen}; {folder / 'manifest.json'} says why.", "dim")
