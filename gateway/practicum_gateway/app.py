@@ -192,6 +192,7 @@ def app_of(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # a path is known or it is not
         responses=DOCUMENTED,
         exception_handlers={HTTPException: on_http_exception, RequestValidationError: on_validation_error},
         middleware=[

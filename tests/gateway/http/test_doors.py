@@ -132,6 +132,26 @@ async def test_a_refused_body_is_not_repeated(gateway: httpx.AsyncClient) -> Non
     assert any("token" in fault["where"] for fault in response.json()["errors"])
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/keys",
+        "//v1/keys",
+        "/%76%31/keys",
+        "/v1/%6beys",
+        "/x/../v1/keys",
+        "/v1/keys/",
+        "/V1/keys",
+        "/v1//keys",
+        "/v1",
+    ],
+)
+async def test_no_spelling_of_a_path_leads_around_the_door(gateway: httpx.AsyncClient, path: str) -> None:
+    answer = await announced(gateway, f"GET {path}", "none", 0)
+    assert answer.startswith(("HTTP/1.1 401 ", "HTTP/1.1 404 "))
+    assert "application/problem+json" in answer
+
+
 async def test_a_huge_body_is_refused_before_it_is_read(gateway: httpx.AsyncClient, house: House) -> None:
     key = gateway.headers["authorization"]
     answer = await announced(gateway, "PUT /v1/rules", key, house.settings.body_bytes + 1)
