@@ -125,14 +125,16 @@ class Catalogue:
         return (await self._present()).search(query, limit, patterns)
 
     @contextlib.asynccontextmanager
-    async def reach(self, name: str) -> AsyncGenerator[CompiledConnector]:
+    async def reach(self, name: str, *, copy: str | None = None) -> AsyncGenerator[CompiledConnector]:
         """A connector, ready to be called for as long as the block lasts.
 
         Args:
             name: the connector's name.
+            copy: the practice copy that is reached instead of the system that is registered.
 
         Raises:
             NotFoundError: it is not registered.
+            ForbiddenError: it has no practice copies.
             ConfigurationError: its credential was sealed under another master key.
         """
         held = self._held.setdefault(name, _Held())
@@ -141,7 +143,7 @@ class Catalogue:
             async with held.lock:
                 if held.compiled is None:
                     held.compiled = await self._compile(name)
-            yield held.compiled
+            yield held.compiled if copy is None else held.compiled.at_practice(copy)
         finally:
             held.users -= 1
             await _close_if_unused(held)

@@ -173,7 +173,7 @@ class Pipeline:
         except NotFoundError:
             return None
 
-    async def _copy(self, intent: Intent, tool: Tool) -> str | None | Observation:
+    async def _copy(self, intent: Intent, tool: Tool) -> str | Observation | None:
         """The practice copy that is called instead of a live system, or what to say where training has none."""
         if intent.mode is not EpisodeMode.TRAINING:
             return None
