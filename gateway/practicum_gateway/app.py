@@ -45,6 +45,7 @@ from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
+from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.router import Models
 from practicum_gateway.record.record import Record
@@ -124,6 +125,7 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
         pipeline=pipeline,
         record=record,
         registry=registry,
+        promotions=Promotions(store, registry),
         episodes=episodes,
         chat=Chat(record, models),
         trajectories=Trajectories(record, ledger),

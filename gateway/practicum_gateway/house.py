@@ -13,6 +13,7 @@ from practicum_gateway.episodes.episodes import Episodes
 from practicum_gateway.episodes.trajectories import Trajectories
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
+from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.record.record import Record
 from practicum_gateway.settings import Settings
@@ -36,6 +37,7 @@ class House:
         pipeline: the one way in which a tool is called.
         record: what happened in episodes.
         registry: the models.
+        promotions: which of its versions a model's alias names.
         episodes: episodes as their owners and drivers see them.
         chat: chat calls.
         trajectories: what episodes leave to be trained on.
@@ -54,6 +56,7 @@ class House:
     pipeline: Pipeline
     record: Record
     registry: Registry
+    promotions: Promotions
     episodes: Episodes
     chat: Chat
     trajectories: Trajectories

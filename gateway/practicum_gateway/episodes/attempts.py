@@ -6,7 +6,7 @@ from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.models import Attempt, ModelCall
 from practicum_gateway.models.chat_format import definition
 from practicum_gateway.models.provider import Completed, Prompt
-from practicum_gateway.models.registry import version_of
+from practicum_gateway.models.versions import version_of
 from practicum_gateway.record.canonical import digest
 from practicum_gateway.record.model_calls import Continued
 from practicum_gateway.store.engine import new_id

@@ -26,7 +26,7 @@ class Ask:
     """What a chat call asks.
 
     Attributes:
-        model: alias of the model.
+        model: the model, as `alias` or `alias@version`.
         messages: the conversation.
         tools: the tools on offer.
         definitions: the same tools as the caller defined them.
@@ -167,8 +167,10 @@ class Chat:
 
     async def _open(self, ask: Ask, stored: StoredEpisode | None) -> _Opened:
         sampling = ask.sampling if stored is None else merged(stored.sampling, ask.sampling)
+        # An episode keeps the version that it began with, whatever its alias names by now.
+        model = stored.model if stored is not None and ask.model == stored.episode.model else ask.model
         prompt = await self._models.prompt(
-            ask.model, ask.messages, tools=ask.tools, sampling=sampling, definitions=ask.definitions
+            model, ask.messages, tools=ask.tools, sampling=sampling, definitions=ask.definitions
         )
         if stored is None:
             return _Opened(prompt, begun(prompt, None, step=0, attempt=1))
@@ -191,7 +193,7 @@ class Chat:
         """Go on only if the episode's agent may make another chat call."""
         episode, limits = stored.episode, stored.episode.limits
         _check_driven_by_agent(episode)
-        if ask.model != episode.model:
+        if ask.model not in (episode.model, stored.model):
             raise ForbiddenError(
                 f"The episode runs with the model '{episode.model}'.", mend=f"Ask for model='{episode.model}'."
             )

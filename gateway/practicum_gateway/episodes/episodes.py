@@ -95,6 +95,8 @@ class Episodes:
             id=new_id("ep"),
             request=request,
             principal=principal.name,
+            model=model.spec.alias,
+            version=model.version,
             tools=await self._tools(request.tools),
             opening=opening(request.task, model.spec),
         )

@@ -89,7 +89,7 @@ class Turns:
 
     async def _prompt(self, stored: StoredEpisode, transcript: Transcript, before: Continued | None) -> Prompt:
         prompt = await self._models.prompt(
-            stored.episode.model, transcript.messages, tools=stored.tools, sampling=stored.sampling
+            stored.model, transcript.messages, tools=stored.tools, sampling=stored.sampling
         )
         return continuing(prompt, before)
 

@@ -4,8 +4,11 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 
+from practicum.contracts.access import Role
 from practicum.contracts.base import Value
-from practicum.contracts.models import ModelInfo, ModelSpec
+from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
+from practicum.contracts.promotion import Promotion, PromotionRequest
+from practicum.errors import RequestError
 from practicum_gateway.http.dependencies import Caller, Services
 
 router = APIRouter(prefix="/v1/models", tags=["models"])
@@ -47,20 +50,58 @@ async def list_models(house: Services, _caller: Caller) -> ModelList:
 
 @router.post("", status_code=201)
 async def register_model(spec: ModelSpec, house: Services, caller: Caller) -> ModelInfo:
-    """Register a model under its alias, in place of what the alias named before."""
+    """Register a model under its alias, in place of what the alias named before, which stays as a version of it."""
     caller.require(to="register models")
-    return await house.registry.put(spec)
-
-
-@router.get("/{alias}")
-async def get_model(alias: str, house: Services, _caller: Caller) -> ModelInfo:
-    """What answers behind an alias; never the provider's key."""
-    return await house.registry.info(alias)
+    return await house.registry.put(spec, by=caller.name)
 
 
 @router.delete("/{alias}", status_code=204)
 async def remove_model(alias: str, house: Services, caller: Caller) -> Response:
-    """Forget a model and its key."""
+    """Forget a model and the keys of its versions."""
     caller.require(to="remove models")
-    await house.registry.remove(alias)
+    await house.registry.remove(alias, by=caller.name)
     return Response(status_code=204)
+
+
+@router.get("/{alias}/versions")
+async def list_versions(alias: str, house: Services, caller: Caller) -> tuple[ModelVersion, ...]:
+    """The versions of an alias, newest first."""
+    caller.require(Role.DEVELOPER, to="see the versions of models")
+    return await house.registry.versions(alias)
+
+
+@router.post("/{alias}/versions", status_code=201)
+async def add_version(alias: str, spec: ModelSpec, house: Services, caller: Caller) -> ModelVersion:
+    """Register a candidate: a version that `alias@version` names, while the alias goes on naming the one it names."""
+    caller.require(to="register models")
+    if spec.alias != alias:
+        raise RequestError(f"The model's alias is '{spec.alias}', and it was sent to '{alias}'.")
+    return await house.registry.add(spec, by=caller.name)
+
+
+@router.post("/{alias}/promote")
+async def promote(alias: str, request: PromotionRequest, house: Services, caller: Caller) -> Promotion:
+    """Let the alias name a version that is shown to be better; what begins from now on uses it."""
+    caller.require(to="promote models")
+    return await house.promotions.promote(alias, request, by=caller.name)
+
+
+@router.post("/{alias}/rollback")
+async def roll_back(alias: str, house: Services, caller: Caller) -> Promotion:
+    """Let the alias name again what it named before; what begins from now on uses it."""
+    caller.require(to="roll models back")
+    return await house.promotions.roll_back(alias, by=caller.name)
+
+
+@router.get("/{alias}/promotions")
+async def list_promotions(alias: str, house: Services, caller: Caller) -> tuple[Promotion, ...]:
+    """Every change of what the alias names and on what evidence, newest first."""
+    caller.require(Role.DEVELOPER, to="see the promotions of models")
+    return await house.promotions.history(alias)
+
+
+# Last, since a version may hold a slash.
+@router.get("/{name:path}")
+async def get_model(name: str, house: Services, _caller: Caller) -> ModelInfo:
+    """What answers behind `alias` or `alias@version`; never the provider's key."""
+    return await house.registry.info(name)

@@ -1,16 +1,28 @@
-"""The registered models: an alias, and what answers behind it."""
+"""The registered models: aliases, the versions behind each, and what answers for a version."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pydantic import TypeAdapter
-from sqlalchemy import select
+from sqlalchemy import and_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.base import JsonObject, utc_now
-from practicum.contracts.models import ModelInfo, ModelSpec, Provider
-from practicum.errors import NotFoundError, RequestError
+from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, parted
+from practicum.contracts.promotion import Change
+from practicum.errors import ConfigurationError, ConflictError, NotFoundError
+from practicum_gateway.models.versions import (
+    check_settings,
+    info_of,
+    numbered,
+    same_model,
+    template_fault,
+    unused,
+    version_of,
+)
 from practicum_gateway.store.engine import Store
-from practicum_gateway.store.record_tables import ModelRow
+from practicum_gateway.store.model_tables import ModelChangeRow, ModelRow, ModelVersionRow
 from practicum_gateway.store.vault import Vault
 
 _SPEC: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
@@ -18,7 +30,7 @@ _SPEC: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 
 @dataclass(frozen=True, slots=True)
 class RegisteredModel:
-    """A model, ready to be called.
+    """A version of a model, ready to be called.
 
     Attributes:
         spec: its registration, without the provider's key.
@@ -34,115 +46,220 @@ class RegisteredModel:
         return version_of(self.spec)
 
 
-def version_of(spec: ModelSpec) -> str:
-    """What the record calls a model: the version given to it, else its target, with the adapters' scales."""
-    if spec.version is not None:
-        return spec.version
-    adapters = "".join(f"+lora{number}:{scale:g}" for number, scale in sorted(spec.adapter.items()))
-    return spec.target + adapters
-
-
 class Registry:
-    """Registers, finds and removes models; a provider's key is sealed and never given out."""
+    """Registers, finds and removes models; a provider's key is sealed and never given out.
+
+    Wherever a model is asked for, `alias` is the version that the alias names now, and `alias@version` is that one.
+    """
 
     def __init__(self, store: Store, vault: Vault) -> None:
         """Keep models in a store, their keys sealed by a vault."""
         self._store = store
         self._vault = vault
-        self._parsed: dict[str, tuple[datetime, RegisteredModel]] = {}
+        self._parsed: dict[tuple[str, str], tuple[datetime, RegisteredModel]] = {}
 
-    async def put(self, spec: ModelSpec) -> ModelInfo:
-        """Register a model under its alias, in place of what the alias named before.
+    async def put(self, spec: ModelSpec, *, by: str) -> ModelInfo:
+        """Register a model and let its alias name it from now on.
+
+        A model that was registered before is the same version again, perhaps reached elsewhere. Another model is a new
+        version; where the version it asks for is taken, it gets a number behind it.
+
+        Args:
+            spec: the model.
+            by: name of the principal who wants it.
 
         Raises:
-            RequestError: a setting does not fit the provider.
+            RequestError: a setting does not fit the provider, or its template is not the gateway's.
         """
-        _check(spec)
-        key = spec.api_key
-        row = ModelRow(
-            alias=spec.alias,
-            spec=_SPEC.validate_python(spec.model_dump(mode="json", exclude={"api_key"})),
-            api_key=None if key is None else self._vault.seal(key, _purpose(spec.alias)),
-            updated=utc_now(),
-        )
+        check_settings(spec)
         async with self._store.write() as session:
-            await session.merge(row)
-        return _info(spec)
+            row = await session.get(ModelRow, spec.alias, with_for_update=True)
+            kept = await self._keep(session, spec, by)
+            before = None if row is None else row.version
+            now, version = utc_now(), version_of(kept)
+            if row is None:
+                session.add(ModelRow(alias=spec.alias, version=version, updated=now))
+            else:
+                row.version, row.updated = version, now
+            if before != version:
+                session.add(
+                    ModelChangeRow(
+                        alias=spec.alias,
+                        change=Change.REGISTERED,
+                        from_version=before,
+                        to_version=version,
+                        principal=by,
+                        at=now,
+                    )
+                )
+        return info_of(kept)
 
-    async def get(self, alias: str) -> RegisteredModel:
-        """The model behind an alias.
+    async def add(self, spec: ModelSpec, *, by: str) -> ModelVersion:
+        """Register a further version of an alias, which goes on naming the one it names.
+
+        Args:
+            spec: the model; one that was registered before is the same version again, perhaps reached elsewhere.
+            by: name of the principal who wants it.
 
         Raises:
-            NotFoundError: the alias is not registered.
-            ConfigurationError: its key was sealed under another master key.
+            NotFoundError: there is no such alias yet.
+            ConflictError: its version is registered with other content.
+            RequestError: a setting does not fit the provider, or its template is not the gateway's.
         """
-        async with self._store.read() as session:
-            updated = await session.scalar(select(ModelRow.updated).where(ModelRow.alias == alias))
-            known = self._parsed.get(alias)
-            if updated is not None and known is not None and known[0] == updated:
-                return known[1]
-            row = await session.get(ModelRow, alias)
-            if row is None:
-                names = list(await session.scalars(select(ModelRow.alias).order_by(ModelRow.alias)))
-                raise NotFoundError(
-                    f"There is no model '{alias}'.",
-                    mend=f"Registered models: {', '.join(names)}." if names else "Register it: POST /v1/models.",
-                )
-        key = None if row.api_key is None else self._vault.open(row.api_key, _purpose(alias))
-        model = RegisteredModel(spec=ModelSpec.model_validate(row.spec), api_key=key)
-        self._parsed[alias] = (row.updated, model)
+        check_settings(spec)
+        async with self._store.write() as session:
+            if await session.get(ModelRow, spec.alias, with_for_update=True) is None:
+                raise NotFoundError(f"There is no model '{spec.alias}'.", mend="Register its first version with POST.")
+            version = version_of(await self._keep(session, spec, by, exactly=True))
+        return next(each for each in await self.versions(spec.alias) if each.version == version)
+
+    async def get(self, name: str) -> RegisteredModel:
+        """The model behind `alias` or `alias@version`.
+
+        Raises:
+            NotFoundError: there is no such alias or version.
+            ConfigurationError: its key was sealed under another master key, or the gateway's template is no longer the
+                one that it was trained with.
+        """
+        model = await self._load(name)
+        if (fault := template_fault(model.spec)) is not None:
+            raise ConfigurationError(
+                f"'{name}' cannot be asked: {fault}", mend="Roll the alias back, or train the model again."
+            )
         return model
 
-    async def info(self, alias: str) -> ModelInfo:
-        """A model as it may be shown.
+    async def info(self, name: str) -> ModelInfo:
+        """The model behind `alias` or `alias@version` as it may be shown.
 
         Raises:
-            NotFoundError: the alias is not registered.
+            NotFoundError: there is no such alias or version.
         """
-        return _info((await self.get(alias)).spec)
+        return info_of((await self._load(name)).spec)
 
     async def list(self) -> tuple[tuple[ModelInfo, datetime], ...]:
-        """Every model as it may be shown and when it was registered, by alias."""
+        """What each alias names as it may be shown, and since when; by alias."""
         async with self._store.read() as session:
-            rows = await session.scalars(select(ModelRow).order_by(ModelRow.alias))
-            return tuple((_info(ModelSpec.model_validate(row.spec)), row.updated) for row in rows)
+            rows = await session.execute(
+                select(ModelVersionRow, ModelRow.updated).join(ModelRow, _NAMED).order_by(ModelRow.alias)
+            )
+            return tuple((info_of(ModelSpec.model_validate(row.spec)), updated) for row, updated in rows)
 
-    async def remove(self, alias: str) -> None:
-        """Forget a model and its key.
+    async def versions(self, alias: str) -> tuple[ModelVersion, ...]:
+        """The versions of an alias as they may be shown, newest first.
+
+        Raises:
+            NotFoundError: there is no such alias.
+        """
+        async with self._store.read() as session:
+            current = await session.scalar(select(ModelRow.version).where(ModelRow.alias == alias))
+            if current is None:
+                raise await _unknown(session, alias)
+            return tuple(_shown(row, current) for row in reversed(await _rows(session, alias)))
+
+    async def remove(self, alias: str, *, by: str) -> None:
+        """Forget a model and the keys of all its versions.
 
         Raises:
             NotFoundError: the alias is not registered.
         """
         async with self._store.write() as session:
-            row = await session.get(ModelRow, alias)
+            row = await session.get(ModelRow, alias, with_for_update=True)
             if row is None:
                 raise NotFoundError(f"There is no model '{alias}'.")
+            now = utc_now()
+            await session.execute(
+                update(ModelVersionRow).where(ModelVersionRow.alias == alias).values(api_key=None, updated=now)
+            )
+            session.add(
+                ModelChangeRow(alias=alias, change=Change.REMOVED, from_version=row.version, principal=by, at=now)
+            )
             await session.delete(row)
-        self._parsed.pop(alias, None)
+        self._parsed = {key: model for key, model in self._parsed.items() if key[0] != alias}
+
+    async def _load(self, name: str) -> RegisteredModel:
+        alias, wanted = parted(name)
+        asked = _NAMED if wanted is None else and_(ModelVersionRow.alias == alias, ModelVersionRow.version == wanted)
+        async with self._store.read() as session:
+            found = await session.execute(
+                select(ModelVersionRow.version, ModelVersionRow.updated)
+                .select_from(ModelRow)
+                .outerjoin(ModelVersionRow, asked)
+                .where(ModelRow.alias == alias)
+            )
+            version, updated = found.one_or_none() or (None, None)
+            if version is None or updated is None:
+                raise await _unknown(session, alias, wanted)
+            known = self._parsed.get((alias, version))
+            if known is not None and known[0] == updated:
+                return known[1]
+            row = await session.get_one(ModelVersionRow, (alias, version))
+        key = None if row.api_key is None else self._vault.open(row.api_key, _purpose(alias))
+        model = RegisteredModel(spec=ModelSpec.model_validate(row.spec), api_key=key)
+        self._parsed[alias, version] = (row.updated, model)
+        return model
+
+    async def _keep(self, session: AsyncSession, spec: ModelSpec, by: str, *, exactly: bool = False) -> ModelSpec:
+        """Write a version down, or where it is reached now; the registration as it is kept."""
+        rows, now = await _rows(session, spec.alias), utc_now()
+        row = _same(rows, spec, exactly=exactly)
+        if row is None:
+            taken = {each.version for each in rows}
+            if exactly and spec.version in taken:
+                raise ConflictError(
+                    f"The version '{spec.version}' of '{spec.alias}' is registered with other content.",
+                    mend="Give it another version; one that is registered never changes.",
+                )
+            row = ModelVersionRow(alias=spec.alias, version=unused(version_of(spec), taken), created=now, created_by=by)
+            session.add(row)
+        kept = spec.model_copy(update={"version": row.version})
+        row.spec = _SPEC.validate_python(kept.model_dump(mode="json", exclude={"api_key"}))
+        row.api_key = None if spec.api_key is None else self._vault.seal(spec.api_key, _purpose(spec.alias))
+        row.updated = now
+        return kept
+
+
+_NAMED = and_(ModelVersionRow.alias == ModelRow.alias, ModelVersionRow.version == ModelRow.version)
+
+
+async def _rows(session: AsyncSession, alias: str) -> Sequence[ModelVersionRow]:
+    """The versions of an alias, oldest first."""
+    rows = await session.scalars(
+        select(ModelVersionRow)
+        .where(ModelVersionRow.alias == alias)
+        .order_by(ModelVersionRow.created, ModelVersionRow.version)
+    )
+    return rows.all()
+
+
+def _same(rows: Sequence[ModelVersionRow], spec: ModelSpec, *, exactly: bool) -> ModelVersionRow | None:
+    """The latest version that is the same model and has the version it asks for, if it asks for one."""
+    for row in reversed(rows):
+        named = spec.version in (None, row.version) or (not exactly and numbered(row.version, spec.version))
+        if named and same_model(ModelSpec.model_validate(row.spec), spec):
+            return row
+    return None
+
+
+def _shown(row: ModelVersionRow, current: str) -> ModelVersion:
+    return ModelVersion(
+        **info_of(ModelSpec.model_validate(row.spec)).model_dump(),
+        created=row.created,
+        created_by=row.created_by,
+        current=row.version == current,
+    )
+
+
+async def _unknown(session: AsyncSession, alias: str, version: str | None = None) -> NotFoundError:
+    """The error that says what there is instead."""
+    if await session.get(ModelRow, alias) is not None:
+        versions = ", ".join(row.version for row in await _rows(session, alias))
+        return NotFoundError(f"The model '{alias}' has no version '{version}'.", mend=f"Its versions: {versions}.")
+    names = list(await session.scalars(select(ModelRow.alias).order_by(ModelRow.alias)))
+    return NotFoundError(
+        f"There is no model '{alias}'.",
+        mend=f"Registered models: {', '.join(names)}." if names else "Register it: POST /v1/models.",
+    )
 
 
 def _purpose(alias: str) -> str:
     return f"model {alias}"
-
-
-def _check(spec: ModelSpec) -> None:
-    if spec.provider is Provider.LLAMA_CPP and spec.base_url is None:
-        raise RequestError(f"The model '{spec.alias}' has no base_url.", mend="Give the URL of its llama.cpp server.")
-    if spec.provider is Provider.LITELLM and (spec.codec is not None or spec.adapter):
-        raise RequestError(
-            "A litellm model calls tools natively: codec and adapter would do nothing.",
-            mend="Leave them out, or use the provider llama_cpp.",
-        )
-
-
-def _info(spec: ModelSpec) -> ModelInfo:
-    return ModelInfo(
-        alias=spec.alias,
-        provider=spec.provider,
-        target=spec.target,
-        version=version_of(spec),
-        base_url=spec.base_url,
-        codec=spec.codec,
-        constrained=spec.constrained,
-        examples=0 if spec.examples is None else len(spec.examples.episodes),
-    )

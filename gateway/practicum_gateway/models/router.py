@@ -11,7 +11,8 @@ from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Tool
 from practicum.errors import PracticumError
 from practicum_gateway.models.provider import Completed, ModelProvider, Prompt
-from practicum_gateway.models.registry import Registry, version_of
+from practicum_gateway.models.registry import Registry
+from practicum_gateway.models.versions import version_of
 
 
 class Models:
@@ -25,7 +26,7 @@ class Models:
 
     async def prompt(
         self,
-        alias: str,
+        name: str,
         messages: Sequence[Message],
         *,
         tools: Sequence[Tool] = (),
@@ -34,10 +35,10 @@ class Models:
         previous: Sampled | None = None,
         covered: int = 0,
     ) -> Prompt:
-        """What the provider behind an alias will be asked.
+        """What the provider behind a model will be asked.
 
         Args:
-            alias: the model.
+            name: the model, as `alias` or `alias@version`.
             messages: the conversation so far.
             tools: the tools on offer.
             sampling: overrides of the model's own defaults.
@@ -46,9 +47,10 @@ class Models:
             covered: how many of `messages` these cover.
 
         Raises:
-            NotFoundError: the alias is not registered.
+            NotFoundError: there is no such alias or version.
+            ConfigurationError: it cannot be asked in the way it was trained for.
         """
-        model = await self._registry.get(alias)
+        model = await self._registry.get(name)
         return Prompt(
             spec=model.spec,
             messages=tuple(messages),

@@ -17,7 +17,7 @@ from practicum.contracts.episodes import (
     Limits,
 )
 from practicum.contracts.messages import Message
-from practicum.contracts.models import Sampling
+from practicum.contracts.models import Sampling, reference
 from practicum.contracts.tools import CallStatus, Observation, Tool
 from practicum_gateway.store.record_tables import EpisodeRow, MessageRow
 
@@ -33,6 +33,8 @@ class NewEpisode:
         id: its id.
         request: what was asked for.
         principal: on whose behalf it runs.
+        model: alias of the model.
+        version: what the alias names, or the version that was asked for.
         tools: the tools its patterns name.
         opening: the conversation it begins with.
     """
@@ -40,6 +42,8 @@ class NewEpisode:
     id: str
     request: EpisodeRequest
     principal: str
+    model: str
+    version: str
     tools: tuple[Tool, ...]
     opening: tuple[Message, ...]
 
@@ -59,6 +63,11 @@ class StoredEpisode:
     tools: tuple[Tool, ...]
     sampling: Sampling
     chats: int
+
+    @property
+    def model(self) -> str:
+        """The model it began with, as the registry is asked for it."""
+        return reference(self.episode.model, self.episode.version)
 
     def tool(self, name: str) -> Tool | None:
         """The offered tool of an exposed name, or of `connector.operation`."""
@@ -139,6 +148,7 @@ def episode_of(row: EpisodeRow) -> Episode:
         result=None if row.result is None else EpisodeResult.model_validate(row.result),
         reward=row.reward,
         metadata=_LABELS.validate_python(row.labels),
+        version=row.version,
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables of the record: episodes, their transcripts, model calls, events and rewards; and the registered models."""
+"""Tables of the record: episodes, their transcripts, model calls, events and rewards."""
 
 from datetime import datetime
 
@@ -9,19 +9,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 from practicum_gateway.store.engine import Base
 
 _ACCEPTED = text("standing = 'accepted'")
-
-
-class ModelRow(Base):
-    """A registered model alias."""
-
-    __tablename__ = "models"
-
-    alias: Mapped[str] = mapped_column(String(31), primary_key=True)
-    spec: Mapped[dict[str, JsonValue]]
-    """The registration without the provider's key."""
-    api_key: Mapped[str | None] = mapped_column(Text)
-    """The provider's key, sealed."""
-    updated: Mapped[datetime]
 
 
 class ToolsetRow(Base):
@@ -43,6 +30,8 @@ class EpisodeRow(Base):
     principal: Mapped[str] = mapped_column(String(100))
     task: Mapped[str] = mapped_column(Text)
     model: Mapped[str] = mapped_column(String(31))
+    version: Mapped[str | None] = mapped_column(Text)
+    """Of the model when it began; it keeps that to its end. None in episodes from before there were versions."""
     tools: Mapped[list[JsonValue]]
     """The patterns asked for."""
     toolset: Mapped[str] = mapped_column(ForeignKey("toolsets.digest"))

@@ -51,7 +51,7 @@ class EpisodeRequest(Value):
 
     Attributes:
         task: what to do, in words.
-        model: alias of the model.
+        model: alias of the model, or `alias@version` for a version of it that is not the current one.
         tools: glob patterns over `connector.operation`; empty offers none.
         limits: what it may spend.
         sampling: overrides of the model's defaults.
@@ -132,7 +132,10 @@ class EpisodeResult(Value):
 
 
 class Episode(Value):
-    """An episode as it may be shown."""
+    """An episode as it may be shown.
+
+    `version` is the version that stood behind the alias when it began; it keeps that one to its end.
+    """
 
     id: str
     task: str
@@ -148,6 +151,7 @@ class Episode(Value):
     result: EpisodeResult | None = None
     reward: float | None = None
     metadata: dict[str, str] = Field(default_factory=dict)
+    version: str | None = None
 
 
 class EpisodeStart(Value):

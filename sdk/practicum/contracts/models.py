@@ -8,6 +8,19 @@ from pydantic import Field
 from practicum.contracts.base import JsonObject, Name, Value
 from practicum.contracts.messages import Message
 
+_AT = "@"
+
+
+def reference(alias: str, version: str | None) -> str:
+    """How a model is asked for: `alias@version`, or the alias alone for the version that it names."""
+    return alias if version is None else f"{alias}{_AT}{version}"
+
+
+def parted(name: str) -> tuple[str, str | None]:
+    """The alias and, where the name gives one, the version; an alias holds no `@`."""
+    alias, at, version = name.partition(_AT)
+    return alias, version if at else None
+
 
 class Provider(StrEnum):
     """Who answers a model call."""
@@ -46,6 +59,28 @@ class ExampleSet(Value):
     shown: int = Field(default=1, ge=0, le=8)
 
 
+class BundleFacts(Value):
+    """What a trained model was made of, as its bundle says.
+
+    Attributes:
+        digest: identity of the bundle: its weights and what they mean.
+        stage: what made it, such as `sft`.
+        codec: the dialect it was trained in.
+        template_hash: of that codec at the time; whoever serves it must render the same.
+        base_hash: of the model below it.
+        weights_hash: of what is served: the adapter.
+        data_hashes: of what was learned from: data sets, suites.
+    """
+
+    digest: str
+    stage: str
+    codec: str
+    template_hash: str
+    base_hash: str
+    weights_hash: str
+    data_hashes: tuple[str, ...] = ()
+
+
 class ModelSpec(Value):
     """An alias and what answers behind it.
 
@@ -61,7 +96,9 @@ class ModelSpec(Value):
         sampling: defaults for its calls.
         system: text put before the task in an episode's system message.
         examples: solved tasks to show.
-        version: what a trajectory records as the model's version; the target when absent.
+        version: what a trajectory records as the model's version, and `alias@version` names; when absent, the target
+            with its adapters.
+        bundle: what it was trained from; its template must be the gateway's.
     """
 
     alias: Name
@@ -75,7 +112,8 @@ class ModelSpec(Value):
     sampling: Sampling = Sampling()
     system: str | None = None
     examples: ExampleSet | None = None
-    version: str | None = None
+    version: str | None = Field(default=None, min_length=1, max_length=200)
+    bundle: BundleFacts | None = None
 
 
 class ModelInfo(Value):
@@ -89,6 +127,21 @@ class ModelInfo(Value):
     codec: str | None = None
     constrained: bool = True
     examples: int = 0
+    bundle: BundleFacts | None = None
+
+
+class ModelVersion(ModelInfo):
+    """One of the versions of an alias; it never changes but for where it is reached.
+
+    Attributes:
+        created: when it was first registered.
+        created_by: by whom.
+        current: whether the alias alone, without a version, names it.
+    """
+
+    created: datetime
+    created_by: str
+    current: bool
 
 
 class Usage(Value):

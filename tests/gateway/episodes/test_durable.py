@@ -164,9 +164,17 @@ async def test_what_was_written_and_not_handed_over_is_handed_over_at_the_next_s
     first = build(settings)
     async with running(first):
         principal = await first.keys.authenticate(ADMIN)
-        await first.registry.put(MODEL)
+        await first.registry.put(MODEL, by="ann")
         request = EpisodeRequest(task="Refund order 8.", model="scripted", driver=Driver.TEMPORAL)
-        new = NewEpisode(id="ep_1", request=request, principal=principal.name, tools=(), opening=())
+        new = NewEpisode(
+            id="ep_1",
+            request=request,
+            principal=principal.name,
+            model="scripted",
+            version="openai/scripted",
+            tools=(),
+            opening=(),
+        )
         await first.record.episodes.begin(new)
         assert await first.record.episodes.not_handed_over() == ("ep_1",)
     handle = client.get_workflow_handle(workflow_id("ep_1"))
@@ -183,7 +191,7 @@ async def test_what_was_written_and_not_handed_over_is_handed_over_at_the_next_s
 async def test_without_temporal_nothing_is_written(tmp_path: Path) -> None:
     house = build(Settings(data_dir=tmp_path, admin_key=SecretStr(ADMIN), temporal_address="127.0.0.1:9"))
     async with running(house):
-        await house.registry.put(MODEL)
+        await house.registry.put(MODEL, by="ann")
         principal = await house.keys.authenticate(ADMIN)
         request = EpisodeRequest(task="Refund order 8.", model="scripted", driver=Driver.TEMPORAL)
         with pytest.raises(GatewayUnavailableError, match=r"127\.0\.0\.1:9"):

@@ -6,8 +6,9 @@ import pytest
 
 from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.errors import NotFoundError, RequestError
-from practicum_gateway.models.registry import Registry, version_of
+from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.router import merged
+from practicum_gateway.models.versions import version_of
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault, new_master_key
 
@@ -25,7 +26,7 @@ def registry(store: Store) -> Registry:
 
 
 async def test_the_key_is_sealed_and_comes_back_for_the_call_alone(registry: Registry, tmp_path: Path) -> None:
-    info = await registry.put(SPEC)
+    info = await registry.put(SPEC, by="ann")
     assert KEY not in info.model_dump_json()
     model = await registry.get("support")
     assert model.api_key == KEY
@@ -35,9 +36,9 @@ async def test_the_key_is_sealed_and_comes_back_for_the_call_alone(registry: Reg
 
 
 async def test_an_alias_is_replaced_at_once_key_and_all(registry: Registry) -> None:
-    await registry.put(SPEC)
+    await registry.put(SPEC, by="ann")
     assert (await registry.get("support")).version == "openai/x"
-    await registry.put(SPEC.model_copy(update={"target": "openai/y", "api_key": None}))
+    await registry.put(SPEC.model_copy(update={"target": "openai/y", "api_key": None}), by="ann")
     model = await registry.get("support")
     assert (model.version, model.api_key) == ("openai/y", None)
     assert [info.target for info, _ in await registry.list()] == ["openai/y"]
@@ -46,12 +47,12 @@ async def test_an_alias_is_replaced_at_once_key_and_all(registry: Registry) -> N
 async def test_an_alias_that_is_not_there_says_which_are(registry: Registry) -> None:
     with pytest.raises(NotFoundError, match="POST /v1/models"):
         await registry.get("support")
-    await registry.put(SPEC)
+    await registry.put(SPEC, by="ann")
     with pytest.raises(NotFoundError, match="support"):
         await registry.get("supprt")
-    await registry.remove("support")
+    await registry.remove("support", by="ann")
     with pytest.raises(NotFoundError):
-        await registry.remove("support")
+        await registry.remove("support", by="ann")
 
 
 async def test_a_setting_that_would_do_nothing_is_refused(registry: Registry) -> None:
@@ -61,7 +62,7 @@ async def test_a_setting_that_would_do_nothing_is_refused(registry: Registry) ->
         ModelSpec(alias="local", provider=Provider.LLAMA_CPP, target="x"),
     ):
         with pytest.raises(RequestError):
-            await registry.put(wrong)
+            await registry.put(wrong, by="ann")
     assert await registry.list() == ()
 
 

@@ -24,7 +24,9 @@ def record(store: Store) -> Record:
 def begin(record: Record) -> Begin:
     async def begun(opening: tuple[Message, ...] = OPENING) -> str:
         request = EpisodeRequest(task="Do it.", model="scripted", driver=Driver.CLIENT)
-        new = NewEpisode(id=new_id("ep"), request=request, principal="ann", tools=(), opening=opening)
+        new = NewEpisode(
+            id=new_id("ep"), request=request, principal="ann", model="m", version="m-1", tools=(), opening=opening
+        )
         episode, _ = await record.episodes.begin(new)
         return episode.id
 

@@ -1,0 +1,167 @@
+"""Promotions: which version an alias names, and how it came to that."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from practicum.contracts.base import utc_now
+from practicum.contracts.evaluation import Comparison
+from practicum.contracts.models import ModelSpec, reference
+from practicum.contracts.promotion import Change, Promotion, PromotionRequest
+from practicum.errors import ConflictError, NotFoundError
+from practicum_gateway.models.evidence import judge
+from practicum_gateway.models.registry import Registry
+from practicum_gateway.models.versions import template_fault
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.model_tables import ModelChangeRow, ModelRow, ModelVersionRow
+
+
+class Promotions:
+    """Lets an alias name another version; what begins after that uses it, what runs keeps the one it has."""
+
+    def __init__(self, store: Store, registry: Registry) -> None:
+        """Change the aliases of a registry that keeps them in this store."""
+        self._store = store
+        self._registry = registry
+
+    async def promote(self, alias: str, request: PromotionRequest, *, by: str) -> Promotion:
+        """Let an alias name a version that is shown to be better than the one it names.
+
+        The same again, once it is done, gives the change that did it.
+
+        Args:
+            alias: the alias.
+            request: the candidate and its evidence.
+            by: name of the principal who wants it.
+
+        Raises:
+            NotFoundError: there is no such alias or version.
+            RequestError: the evidence is not of these two versions on the same held-out tasks.
+            ConflictError: it is not shown to be better and nobody answers for it, its template is not the gateway's, or
+                the alias went to another version meanwhile.
+        """
+        current = (await self._registry.info(alias)).version
+        await self._registry.info(reference(alias, request.version))
+        if request.version == current:
+            return (await self.history(alias))[0]
+        comparison = judge(alias, current, request)
+        async with self._store.write() as session:
+            row = await _locked(session, alias)
+            if row.version != current:
+                raise ConflictError(
+                    f"'{alias}' went from '{current}' to '{row.version}' meanwhile.",
+                    mend="Compare the candidate with that version.",
+                )
+            return await _change(
+                session,
+                row,
+                Change.PROMOTED,
+                request.version,
+                by,
+                comparison=comparison,
+                override=request.override,
+            )
+
+    async def roll_back(self, alias: str, *, by: str) -> Promotion:
+        """Let an alias name again what it named before its present version.
+
+        Rolled back again, it goes one further back.
+
+        Raises:
+            NotFoundError: there is no such alias.
+            ConflictError: it never named another, or the gateway's template is not the one that that was trained with.
+        """
+        async with self._store.write() as session:
+            row = await _locked(session, alias)
+            stood = _stood(await _changes(session, alias))
+            if len(stood) < 2:  # noqa: PLR2004 -- the present one and one before it
+                raise ConflictError(
+                    f"'{alias}' never named another version than '{row.version}'.",
+                    mend="Promote another version; GET its versions to see which there are.",
+                )
+            return await _change(session, row, Change.ROLLED_BACK, stood[-2], by)
+
+    async def history(self, alias: str) -> tuple[Promotion, ...]:
+        """Every change of what an alias names, newest first; it outlives the alias.
+
+        Raises:
+            NotFoundError: there was never such an alias.
+        """
+        async with self._store.read() as session:
+            found = tuple(map(_promotion, await _changes(session, alias)))
+        if not found:
+            raise NotFoundError(f"There was never a model '{alias}'.")
+        return tuple(reversed(found))
+
+
+async def _locked(session: AsyncSession, alias: str) -> ModelRow:
+    row = await session.get(ModelRow, alias, with_for_update=True)
+    if row is None:
+        raise NotFoundError(f"There is no model '{alias}'.")
+    return row
+
+
+async def _changes(session: AsyncSession, alias: str) -> list[ModelChangeRow]:
+    rows = await session.scalars(
+        select(ModelChangeRow).where(ModelChangeRow.alias == alias).order_by(ModelChangeRow.id)
+    )
+    return list(rows)
+
+
+def _stood(changes: Iterable[ModelChangeRow]) -> list[str]:
+    """The versions to which one can go back, the present one last."""
+    stood: list[str] = []
+    for change in changes:
+        if change.change == Change.REMOVED:
+            stood.clear()
+        elif change.change == Change.ROLLED_BACK:
+            stood.pop()
+        elif change.to_version is not None:
+            stood.append(change.to_version)
+    return stood
+
+
+async def _change(
+    session: AsyncSession,
+    row: ModelRow,
+    change: Change,
+    version: str,
+    by: str,
+    *,
+    comparison: Comparison | None = None,
+    override: str | None = None,
+) -> Promotion:
+    """Let the alias name a version, and write down how that came."""
+    kept = await session.get_one(ModelVersionRow, (row.alias, version))
+    if (fault := template_fault(ModelSpec.model_validate(kept.spec))) is not None:
+        raise ConflictError(f"'{reference(row.alias, version)}' cannot be asked: {fault}", mend="Train it again.")
+    now = utc_now()
+    written = ModelChangeRow(
+        alias=row.alias,
+        change=change,
+        from_version=row.version,
+        to_version=version,
+        comparison=None if comparison is None else comparison.model_dump(mode="json"),
+        override=override,
+        principal=by,
+        at=now,
+    )
+    session.add(written)
+    row.version, row.updated = version, now
+    await session.flush()
+    return _promotion(written)
+
+
+def _promotion(row: ModelChangeRow) -> Promotion:
+    return Promotion(
+        id=row.id,
+        alias=row.alias,
+        change=Change(row.change),
+        from_version=row.from_version,
+        to_version=row.to_version,
+        comparison=None if row.comparison is None else Comparison.model_validate(row.comparison),
+        override=row.override,
+        by=row.principal,
+        at=row.at,
+    )

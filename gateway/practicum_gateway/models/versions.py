@@ -1,0 +1,96 @@
+"""Versions of models: how they are named, told apart, shown, and checked before they are kept. Pure."""
+
+from collections.abc import Iterable
+
+from practicum.codecs.registry import codec_named
+from practicum.contracts.models import ModelInfo, ModelSpec, Provider
+from practicum.errors import ConfigurationError, RequestError
+from practicum_gateway.models.llama_cpp import DEFAULT_CODEC
+
+_NUMBER = "#"
+
+
+def version_of(spec: ModelSpec) -> str:
+    """What the record calls a model: the version given to it, else its target, with the adapters' scales."""
+    if spec.version is not None:
+        return spec.version
+    adapters = "".join(f"+lora{number}:{scale:g}" for number, scale in sorted(spec.adapter.items()))
+    return spec.target + adapters
+
+
+def same_model(one: ModelSpec, other: ModelSpec) -> bool:
+    """Whether two registrations are of the same model asked in the same way, wherever it is reached."""
+    where = {"version": None, "base_url": None, "api_key": None}
+    return one.model_copy(update=where) == other.model_copy(update=where)
+
+
+def unused(version: str, taken: Iterable[str]) -> str:
+    """The version, with a number behind it where it is taken."""
+    known = set(taken)
+    number, name = 1, version
+    while name in known:
+        number += 1
+        name = f"{version}{_NUMBER}{number}"
+    return name
+
+
+def numbered(name: str, version: str | None) -> bool:
+    """Whether a name is this version with a number behind it."""
+    base, mark, number = name.rpartition(_NUMBER)
+    return bool(mark) and base == version and number.isdecimal()
+
+
+def info_of(spec: ModelSpec) -> ModelInfo:
+    """A model as it may be shown."""
+    return ModelInfo(
+        alias=spec.alias,
+        provider=spec.provider,
+        target=spec.target,
+        version=version_of(spec),
+        base_url=spec.base_url,
+        codec=spec.codec,
+        constrained=spec.constrained,
+        examples=0 if spec.examples is None else len(spec.examples.episodes),
+        bundle=spec.bundle,
+    )
+
+
+def check_settings(spec: ModelSpec) -> None:
+    """See that every setting means something to the provider.
+
+    Raises:
+        RequestError: one does not.
+    """
+    if spec.provider is Provider.LLAMA_CPP:
+        if spec.base_url is None:
+            raise RequestError(
+                f"The model '{spec.alias}' has no base_url.", mend="Give the URL of its llama.cpp server."
+            )
+        if (fault := template_fault(spec)) is not None:
+            raise RequestError(fault, mend="Train it again with this version, or serve it with the one it was for.")
+    elif spec.codec is not None or spec.adapter or spec.bundle is not None:
+        raise RequestError(
+            "A litellm model calls tools natively: codec, adapter and bundle would do nothing.",
+            mend="Leave them out, or use the provider llama_cpp.",
+        )
+
+
+def template_fault(spec: ModelSpec) -> str | None:
+    """Why a model would be asked in another dialect than the one it was trained in; None where it would not."""
+    name, bundle = spec.codec or DEFAULT_CODEC, spec.bundle
+    if spec.provider is not Provider.LLAMA_CPP:
+        return None
+    try:
+        rendered = codec_named(name).template_hash
+    except ConfigurationError as error:
+        return error.detail
+    if bundle is None:
+        return None
+    if bundle.codec != name:
+        return f"The bundle was trained in the codec '{bundle.codec}', and would be asked in '{name}'."
+    if bundle.template_hash != rendered:
+        return (
+            f"The bundle was trained with another template of the codec '{name}' ({bundle.template_hash[:12]}) "
+            f"than this gateway renders ({rendered[:12]})."
+        )
+    return None
