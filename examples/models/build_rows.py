@@ -6,17 +6,20 @@ that will serve it, piece by piece as prompts are.
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from examples.models.local import specification
 from examples.models.oracle import conversation
-from examples.models.rows import Row, write_rows
-from examples.tasks.suite import Orders
+from examples.models.rows import Row, write_rows, write_source
+from examples.systems.world import World
+from examples.tasks.generate import NAME, generate
 from practicum.codecs.registry import codec_named
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec
 from practicum.contracts.tasks import Split, Task
 from practicum.contracts.tools import Tool
+from practicum.tasks import digest
 from practicum_gateway.models.llama_cpp import DEFAULT_CODEC, LlamaCppProvider
 
 
@@ -40,14 +43,18 @@ async def row(
     return Row(task.id, task.family, ids, trained)
 
 
-async def build(server: str, count: int, seed: int) -> list[Row]:
-    """Rows of so many tasks of the train split."""
-    spec, provider, suite = specification(server), LlamaCppProvider(), Orders(count, seed)
+async def build(server: str, tasks: Sequence[Task]) -> list[Row]:
+    """A row for each task.
+
+    Args:
+        server: URL of the llama.cpp server that tokenises.
+        tasks: what to make rows of.
+    """
+    spec, provider = specification(server), LlamaCppProvider()
     try:
-        async with suite.practice() as practice:
+        async with World() as practice:
             return [
-                await row(provider, spec, task, await conversation(practice, task), practice.tools)
-                for task in suite.tasks(Split.TRAIN)
+                await row(provider, spec, task, await conversation(practice, task), practice.tools) for task in tasks
             ]
     finally:
         await provider.aclose()
@@ -61,7 +68,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    write_rows(options.out, asyncio.run(build(options.server, options.count, options.seed)))
+    tasks = generate(Split.TRAIN, options.count, options.seed)
+    write_rows(options.out, asyncio.run(build(options.server, tasks)))
+    source = {"suite": NAME, "split": Split.TRAIN.value, "tasks": options.count, "seed": options.seed}
+    write_source(options.out, {**source, "sha256": digest(tasks)})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import argparse
 import asyncio
 import json
 import logging
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,29 +18,11 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ExampleSet, ModelSpec
 from practicum.contracts.tasks import Split, Task
+from practicum.evaluation.estimators import mean_estimate
 from practicum.tasks import Suite, load_suite
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
 
 _LOG = logging.getLogger("evaluate")
-_Z = 1.959963984540054
-"""Of the normal distribution, for intervals of 95 %."""
-
-
-def wilson(successes: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share; the whole range when nothing was counted."""
-    if not count:
-        return 0.0, 1.0
-    share, square = successes / count, _Z**2
-    centre = (share + square / (2 * count)) / (1 + square / count)
-    half = _Z / (1 + square / count) * math.sqrt(share * (1 - share) / count + square / (4 * count**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def measured(successes: int, count: int) -> JsonObject:
-    """A share with its count and interval, as it is reported."""
-    low, high = wilson(successes, count)
-    rate = round(successes / count, 4) if count else None
-    return {"successes": successes, "n": count, "rate": rate, "low": round(low, 4), "high": round(high, 4)}
 
 
 def read_examples(path: Path, shown: int) -> ExampleSet:
@@ -71,7 +52,7 @@ async def evaluate(suite: Suite, spec: ModelSpec, tasks: Sequence[Task], paralle
 
 
 def summary(attempts: Iterable[Attempt]) -> JsonObject:
-    """Success in all and by family; attempts without a verdict are counted apart."""
+    """Success in all and by family, each with its count and interval; attempts without a verdict are counted apart."""
     by_family: dict[str, list[float]] = defaultdict(list)
     unscored = 0
     for tried in attempts:
@@ -79,11 +60,14 @@ def summary(attempts: Iterable[Attempt]) -> JsonObject:
             unscored += 1
         else:
             by_family[tried.task.family].append(tried.verdict.reward)
+    families: JsonObject = {family: _estimated(rewards) for family, rewards in sorted(by_family.items())}
     everything = [reward for rewards in by_family.values() for reward in rewards]
-    families: JsonObject = {
-        family: measured(round(sum(rewards)), len(rewards)) for family, rewards in sorted(by_family.items())
-    }
-    return {"all": measured(round(sum(everything)), len(everything)), "unscored": unscored, "families": families}
+    return {"all": _estimated(everything), "unscored": unscored, "families": families}
+
+
+def _estimated(rewards: Sequence[float]) -> JsonObject:
+    estimate = mean_estimate(rewards)
+    return {name: round(value, 4) for name, value in estimate.model_dump(exclude_none=True).items()}
 
 
 def main() -> None:

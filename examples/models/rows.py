@@ -29,6 +29,16 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     path.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows), encoding="utf-8")
 
 
+def write_source(path: Path, source: dict[str, str | int]) -> None:
+    """Say beside a file of rows what they were made of."""
+    _source(path).write_text(json.dumps(source) + "\n", encoding="utf-8")
+
+
+def read_source(path: Path) -> dict[str, str | int]:
+    """What a file of rows was made of."""
+    return json.loads(_source(path).read_text(encoding="utf-8"))
+
+
 def read_rows(path: Path) -> list[Row]:
     """Read rows that `write_rows` wrote.
 
@@ -40,6 +50,10 @@ def read_rows(path: Path) -> list[Row]:
         if len(row.ids) != len(row.trained) or not any(row.trained):
             raise ValueError(f"the row of {row.task} cannot be trained on")
     return rows
+
+
+def _source(path: Path) -> Path:
+    return path.with_suffix(".source.json")
 
 
 def shared_opening(rows: list[Row]) -> tuple[int, ...]:

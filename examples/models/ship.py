@@ -18,12 +18,12 @@ from pydantic import JsonValue
 
 from examples.models.local import specification
 from examples.models.oracle import conversation
-from examples.tasks.suite import Orders
+from examples.systems.world import World
+from examples.tasks.generate import generate
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
 from practicum.contracts.tasks import Split, Task
-from practicum.tasks import digest
 from practicum_gateway.models.llama_cpp import DEFAULT_CODEC
 from practicum_gateway.models.weights import shipped
 
@@ -54,20 +54,19 @@ def first_of_each_wording(tasks: Iterable[Task]) -> list[Task]:
 
 async def _solved(tasks: Iterable[Task]) -> list[tuple[Message, ...]]:
     """Solved conversations without their system message."""
-    async with Orders().practice() as practice:
+    async with World() as practice:
         return [(await conversation(practice, task))[1:] for task in tasks]
 
 
 def write_examples(path: Path) -> int:
     """Write the solved tasks for retrieval; returns how many there are."""
-    solved = asyncio.run(_solved(first_of_each_wording(Orders().tasks(Split.TRAIN))))
+    solved = asyncio.run(_solved(first_of_each_wording(generate(Split.TRAIN))))
     path.write_text("".join(_line(messages) for messages in solved), encoding="utf-8")
     return len(solved)
 
 
-def manifest(folder: Path, training: JsonObject, stages: JsonObject, examples: int, root: Path) -> JsonObject:
+def manifest(folder: Path, phases: list[JsonValue], stages: JsonObject, examples: int, root: Path) -> JsonObject:
     """What the shipped folder is made of, and how good it was measured to be."""
-    count, seed = training["rows"], 1
     adapter, weights = folder / "adapter.gguf", shipped()
     return {
         "format": "practicum-adapter/1",
@@ -75,15 +74,8 @@ def manifest(folder: Path, training: JsonObject, stages: JsonObject, examples: i
         "base": {"model": "SmolLM2-135M-Instruct", "file": weights.name, "sha256": _sha256(weights)},
         "adapter": {"file": adapter.name, "bytes": adapter.stat().st_size, "sha256": _sha256(adapter)},
         "codec": {"name": DEFAULT_CODEC, "template_hash": codec_named(DEFAULT_CODEC).template_hash},
-        "data": {
-            "suite": Orders.name,
-            "split": Split.TRAIN,
-            "tasks": count,
-            "seed": seed,
-            "sha256": digest(Orders(int(str(count)), seed).tasks(Split.TRAIN)),
-            "examples": examples,
-        },
-        "training": training,
+        "examples": examples,
+        "training": phases,
         "code": {"sha256": code_hash(root), "files": list(_CODE)},
         "measured": stages,
     }
@@ -115,19 +107,25 @@ def _write(path: Path, value: JsonValue) -> None:
 def main() -> None:
     """Read the command line and write the folder."""
     parser = argparse.ArgumentParser(prog="python -m examples.models.ship")
-    parser.add_argument("--trained", type=Path, required=True, help="folder that train_adapter wrote")
+    parser.add_argument(
+        "--trained",
+        type=Path,
+        action="append",
+        required=True,
+        help="folder that train_adapter wrote; repeat it for each phase in turn, the last adapter is shipped",
+    )
     parser.add_argument("--stage", action="append", default=[], help="NAME=FILE that evaluate wrote; repeat it")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     folder: Path = options.out
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(options.trained / "adapter.gguf", folder / "adapter.gguf")
+    shutil.copyfile(options.trained[-1] / "adapter.gguf", folder / "adapter.gguf")
     spec = specification(adapter=1.0).model_copy(update={"version": _version(folder)})
     _write(folder / "model.json", spec.model_dump(mode="json", exclude_defaults=True))
-    training: JsonObject = json.loads((options.trained / "training.json").read_text(encoding="utf-8"))
+    phases: list[JsonValue] = [json.loads((path / "training.json").read_text("utf-8")) for path in options.trained]
     examples = write_examples(folder / "examples.jsonl")
     root = Path(__file__).resolve().parents[2]
-    _write(folder / "manifest.json", manifest(folder, training, _stages(options.stage), examples, root))
+    _write(folder / "manifest.json", manifest(folder, phases, _stages(options.stage), examples, root))
 
 
 def _version(folder: Path) -> str:

@@ -25,7 +25,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
 import numpy as np
 
-from examples.models.rows import Row, read_rows, shared_opening
+from examples.models.rows import Row, read_rows, read_source, shared_opening
 from practicum_gateway.models.weights import shipped
 
 _LOG = logging.getLogger("train_adapter")
@@ -49,6 +49,7 @@ class Settings:
         rank: of the adapter's matrices.
         alpha: the adapter's scale times its rank.
         rate: highest learning rate.
+        focus: how much less a token counts that the model expects already: its weight is (1 - p) to this power.
         warmup: share of the steps in which the rate rises; afterwards it falls in a line to a tenth.
         passes: times that every row is seen.
         pack_tokens: most tokens of one step, the opening not counted.
@@ -61,6 +62,7 @@ class Settings:
     rank: int = 8
     alpha: int = 16
     rate: float = 1e-3
+    focus: float = 0.0
     warmup: float = 0.06
     passes: float = 1.0
     pack_tokens: int = 1100
@@ -204,9 +206,10 @@ class Trainer:
         lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules=list(_TARGETS), lora_dropout=0.0)
         self.model = get_peft_model(base, lora)
         self._inner = self.model.base_model.model
-        parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        self._parameters = parameters
-        self._rate = settings.rate
+        config = self._inner.config
+        self._heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
+        self._parameters = parameters = [parameter for _, parameter in self._adapted()]
+        self._rate, self._focus = settings.rate, settings.focus
         self._optimiser = torch.optim.AdamW(parameters, lr=settings.rate, betas=(0.9, 0.98), weight_decay=0.0)
 
     def step(self, pack: Pack, share: float) -> float:
@@ -227,37 +230,58 @@ class Trainer:
                 input_ids=torch.tensor([pack.ids]), position_ids=torch.tensor([pack.positions]), use_cache=False
             ).last_hidden_state
             logits = self._inner.lm_head(hidden[0, pack.targets])
-        loss = torch.nn.functional.cross_entropy(logits.float(), torch.tensor(pack.labels))
-        loss.backward()
+        losses = torch.nn.functional.cross_entropy(logits.float(), torch.tensor(pack.labels), reduction="none")
+        # What a turn decides (which tool, whether to go on) is a token or two of it; copying the rest is soon learnt.
+        weights = (1 - torch.exp(-losses.detach())) ** self._focus
+        ((weights * losses).sum() / weights.sum().clamp(min=1.0)).backward()
         torch.nn.utils.clip_grad_norm_(self._parameters, 1.0)
         for group in self._optimiser.param_groups:
             group["lr"] = self._rate * share
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)
-        return float(loss.detach())
+        return float(losses.detach().mean())
+
+    def load(self, path: Path) -> None:
+        """Go on from an adapter that `export` wrote.
+
+        Raises:
+            ValueError: it has other matrices than this one.
+        """
+        import gguf
+        import torch
+
+        found = {tensor.name: tensor.data for tensor in gguf.GGUFReader(path).tensors}
+        for name, parameter in self._adapted():
+            layer, target, side = _parts(name)
+            values = np.asarray(found[f"blk.{layer}.{target}.weight.{side}"], dtype=np.float32)
+            if side == "lora_b" and target in self._heads:
+                values = _halved(values, self._heads[target])
+            if values.shape != tuple(parameter.shape):
+                raise ValueError(f"{path} holds {values.shape} where {tuple(parameter.shape)} is trained")
+            with torch.no_grad():
+                parameter.copy_(torch.from_numpy(values))
 
     def export(self, path: Path, settings: Settings) -> None:
         """Write the adapter as GGUF, in half precision, for llama.cpp."""
         import gguf
 
-        config = self._inner.config
-        heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
         writer = gguf.GGUFWriter(path, arch="llama")
         writer.add_type(gguf.GGUFType.ADAPTER)
         writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
         writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(settings.alpha))
-        for name, parameter in self.model.named_parameters():
-            if not parameter.requires_grad:
-                continue
+        for name, parameter in self._adapted():
             layer, target, side = _parts(name)
             values = parameter.detach().float().numpy()
-            if side == "lora_b" and target in heads:
-                values = _interleaved(values, heads[target])
+            if side == "lora_b" and target in self._heads:
+                values = _interleaved(values, self._heads[target])
             writer.add_tensor(f"blk.{layer}.{target}.weight.{side}", values.astype(np.float16))
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
+
+    def _adapted(self) -> list[tuple[str, Any]]:
+        return [(name, parameter) for name, parameter in self.model.named_parameters() if parameter.requires_grad]
 
 
 def _parts(name: str) -> tuple[int, str, str]:
@@ -272,6 +296,12 @@ def _interleaved(values: Any, heads: int) -> Any:
     return values.reshape(heads, 2, rows // heads // 2, columns).swapaxes(1, 2).reshape(rows, columns)
 
 
+def _halved(values: Any, heads: int) -> Any:
+    """The inverse of `_interleaved`."""
+    rows, columns = values.shape
+    return values.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns)
+
+
 def main() -> None:
     """Read the command line, train, and write `adapter.gguf` and `training.json`."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -279,10 +309,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m examples.models.train_adapter")
     parser.add_argument("--rows", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--start", type=Path, help="an adapter to go on from")
     for name, value in asdict(defaults).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     options = vars(parser.parse_args())
-    rows_path, out = options.pop("rows"), options.pop("out")
+    rows_path, out, start = options.pop("rows"), options.pop("out"), options.pop("start")
     settings = Settings(**options)
     rows = read_rows(rows_path)
     steps = packs(rows, settings)
@@ -290,6 +321,8 @@ def main() -> None:
     tokens = sum(len(pack.ids) for pack in steps)
     _LOG.info("%d rows, %d steps, %d tokens of which %d are trained", len(rows), len(steps), tokens, trained)
     trainer = Trainer(settings)
+    if start:
+        trainer.load(start)
     out.mkdir(parents=True, exist_ok=True)
     began, losses = time.monotonic(), []
     for number, pack in enumerate(steps):
@@ -309,6 +342,7 @@ def main() -> None:
             trainer.export(out / f"adapter-{number + 1}.gguf", settings)
     trainer.export(out / "adapter.gguf", settings)
     record = {
+        "data": read_source(rows_path),
         "settings": asdict(settings),
         "rows": len(rows),
         "steps": len(losses),
