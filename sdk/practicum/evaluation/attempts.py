@@ -1,6 +1,7 @@
 """One attempt at a task through the gateway: begin, drive, look at what it left, judge, reward."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeVar
@@ -29,6 +30,7 @@ from practicum.errors import (
     ForbiddenError,
     GatewayUnavailableError,
     InDoubtError,
+    NotFoundError,
     UpstreamError,
 )
 from practicum.tasks import Suite, score
@@ -55,40 +57,53 @@ class Attempts:
     plan: EvaluationPlan
     retries: Retries = field(default=Retries())
 
-    async def make(self, task: Task, number: int) -> AttemptResult:
+    async def make(self, task: Task, number: int, earlier: int = 0) -> AttemptResult:
         """Make an attempt, or go on with the one that an interrupted evaluation began.
 
         Args:
             task: what to try.
             number: which attempt at this task, from 0.
+            earlier: how often it was made before without a reward; each time is an episode of its own.
 
         Raises:
             ConfigurationError: a call waits for an approval, which nobody is there to give.
             GatewayUnavailableError: the gateway is gone; the attempt can be gone on with.
             PracticumError: the gateway refuses what an evaluation needs.
         """
-        episode = await self._begun(task, number)
-        if not episode.status.ended:
-            door = _Unattended(GatewayDoor(self.client))
-            episode = await Agent(door, retries=self.retries).run(episode.id, self.plan.limits)
-            if door.asked:
-                raise ConfigurationError(
-                    f"A call of {task.id} asks for approval, and an evaluation has nobody who could give it.",
-                    mend="Give an access rule that allows the tool: `practicum rules explain` says which one asked.",
-                )
-        return await self._judged(task, number, episode)
-
-    async def _begun(self, task: Task, number: int) -> Episode:
-        """The attempt's episode, new or half done; one that was ended from outside is not gone back to."""
-        for turn in range(_MOST_EPISODES):
+        for turn in range(earlier, earlier + _MOST_EPISODES):
             episode = await self._patiently(lambda turn=turn: self._started(task, number, turn))
-            result = episode.result
-            if result is None or result.cause.by_policy:
-                return episode
+            if not episode.status.ended:
+                return await self._judged(task, number, await self._driven(task, episode))
+            if (found := await self._taken_up(task, number, episode)) is not None:
+                return found
+            await self.release(episode.id)
         raise EpisodeError(
             f"Attempt {number} at {task.id} was ended from outside {_MOST_EPISODES} times.",
             mend=f"Episodes with the label evaluation={self.plan.id} say by what.",
         )
+
+    async def release(self, episode: str) -> None:
+        """Let others have an episode's practice systems, once nothing more is read from them."""
+        with suppress(UpstreamError):  # what cannot be told ends by itself, and the attempt is over
+            await self._patiently(lambda: self.client.episodes.release(episode))
+
+    async def _driven(self, task: Task, episode: Episode) -> Episode:
+        door = _Unattended(GatewayDoor(self.client))
+        ended = await Agent(door, retries=self.retries).run(episode.id, self.plan.limits)
+        if door.asked:
+            raise ConfigurationError(
+                f"A call of {task.id} asks for approval, and an evaluation has nobody who could give it.",
+                mend="Give an access rule that allows the tool: `practicum rules show` lists those in force.",
+            )
+        return ended
+
+    async def _taken_up(self, task: Task, number: int, episode: Episode) -> AttemptResult | None:
+        """What came of an episode that had ended before; None if it was ended from outside or left nothing to see."""
+        if episode.result is None or not episode.result.cause.by_policy:
+            return None
+        with suppress(NotFoundError):
+            return await self._judged(task, number, episode)
+        return None
 
     async def _started(self, task: Task, number: int, turn: int) -> Episode:
         plan = self.plan

@@ -6,6 +6,7 @@ report.json       whole or not there
 """
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,13 +30,15 @@ class EvaluationLog:
 
     Attributes:
         plan: what is evaluated.
-        attempts: what came of each attempt so far, by task and number.
+        attempts: what came of each attempt so far, by task and number; of several results the last.
+        made: how often each attempt was made.
     """
 
     def __init__(self, folder: Path, plan: EvaluationPlan, attempts: tuple[AttemptResult, ...]) -> None:
         """Take what was read; `open` reads it."""
         self.plan = plan
         self.attempts = {(attempt.task, attempt.attempt): attempt for attempt in attempts}
+        self.made = Counter((attempt.task, attempt.attempt) for attempt in attempts)
         self._folder = folder
 
     @classmethod
@@ -77,6 +80,7 @@ class EvaluationLog:
             out.flush()
             os.fsync(out.fileno())
         self.attempts[attempt.task, attempt.attempt] = attempt
+        self.made[attempt.task, attempt.attempt] += 1
 
     def finish(self, report: EvaluationReport) -> None:
         """Write the report.

@@ -169,8 +169,9 @@ class _Run:
 
     async def _work(self, due: Iterator[tuple[Task, int]]) -> None:
         for task, number in due:
-            attempt = await self._attempts.make(task, number)
+            attempt = await self._attempts.make(task, number, self._log.made[task.id, number])
             self._log.append(attempt)
+            await self._attempts.release(attempt.episode)
             self._done += 1
             if self._on_attempt is not None:
                 self._on_attempt(Progress(attempt, self._done, self._total))

@@ -24,7 +24,7 @@ from practicum.contracts.tasks import States
 from practicum.contracts.tools import CallStatus
 from tests.sdk.stand_in import NOW, Answer, Seen, StandIn, as_json, problem, serving
 
-RIGHT, WRONG, IDLE, DOWN, ASKS, UNREADABLE = "right", "wrong", "idle", "down", "asks", "unreadable"
+RIGHT, WRONG, IDLE, DOWN, ASKS, UNREADABLE, ABSENT = "right", "wrong", "idle", "down", "asks", "unreadable", "absent"
 
 Behaviour = Callable[[EpisodeRequest], str]
 
@@ -39,6 +39,7 @@ class _Run:
     lines: States
     result: EpisodeResult | None = None
     rewards: list[RewardRequest] = field(default_factory=list[RewardRequest])
+    released: bool = False
 
     def shown(self) -> Episode:
         request, result = self.request, self.result
@@ -118,12 +119,21 @@ class PractisingGateway(StandIn):
         if verb == "calls":
             return _call(run, InvokeRequest.model_validate_json(request.body))
         if verb == "states":
-            return _json(run.lines) if run.behaviour != UNREADABLE else problem(502, "system", "the book is closed")
+            return _states(run)
+        if verb == "practice":
+            run.released = True
+            return Answer(204)
         if verb == "close":
             run.result = run.result or EpisodeResult.model_validate_json(request.body)
         elif verb == "reward":
             run.rewards.append(RewardRequest.model_validate_json(request.body))
         return _json(run.shown())
+
+
+def _states(run: _Run) -> Answer:
+    if run.released or run.behaviour == ABSENT:
+        return problem(404, "not_found", "the book is given back")
+    return _json(run.lines) if run.behaviour != UNREADABLE else problem(502, "system", "the book is closed")
 
 
 def _turn(run: _Run, step: int) -> Answer:

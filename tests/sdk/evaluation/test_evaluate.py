@@ -25,6 +25,7 @@ from practicum.errors import (
 from practicum.evaluation import Progress, evaluate, read_report
 from tests.sdk.client.conftest import KEY
 from tests.sdk.evaluation.practising import (
+    ABSENT,
     ASKS,
     DOWN,
     IDLE,
@@ -84,6 +85,7 @@ async def test_an_evaluation_from_its_plan_to_its_report(tmp_path: Path) -> None
     assert read_report(tmp_path / "new/out") == read_report(tmp_path / "new/out/report.json") == report
     assert [(each.done, each.total) for each in told] == [(number, 8) for number in range(1, 9)]
     assert len(gateway.runs) == 8
+    assert all(each.released for each in gateway.runs.values())
 
 
 async def test_what_an_attempt_asks_of_the_gateway(tmp_path: Path) -> None:
@@ -139,9 +141,12 @@ async def test_what_the_model_could_not_have_caused_is_unscored_and_tried_again_
 
 
 async def test_a_state_that_cannot_be_read_is_no_failure_of_the_model(tmp_path: Path) -> None:
-    async with house(always(UNREADABLE)) as (_, client):
+    async with house(always(UNREADABLE)) as (gateway, client):
         report = await run(client, tmp_path, limit=2)
+        gateway.behaviour = always(RIGHT)
+        again = await run(client, tmp_path, limit=2)
     assert (report.success.n, report.unscored) == (0, 2)
+    assert (again.success.n, again.success.value, again.unscored) == (2, 1.0, 0)
     line = AttemptResult.model_validate_json((tmp_path / "attempts.jsonl").read_text().splitlines()[0])
     assert (line.reward, line.cause, line.status) == (None, Cause.POLICY, EpisodeStatus.COMPLETED)
     assert line.differences == ("the systems' states could not be read",)
@@ -153,7 +158,7 @@ async def test_a_model_that_does_nothing_earns_zero(tmp_path: Path) -> None:
     assert (report.success.value, report.unscored) == (0.0, 0)
 
 
-@pytest.mark.parametrize("requests", [3, 9, 14, 20, 27])
+@pytest.mark.parametrize("requests", [3, 9, 13, 15, 16, 17, 20, 27, 33])
 async def test_interrupted_anywhere_it_goes_on_and_repeats_nothing(tmp_path: Path, requests: int) -> None:
     async with house(by_number) as (gateway, client):
         gateway.dies_after = requests
@@ -191,17 +196,36 @@ async def test_an_attempt_that_was_cancelled_with_the_evaluation_is_made_anew(tm
     assert (report.success.n, report.unscored, len(gateway.runs)) == (1, 0, 2)
 
 
-async def test_a_line_cut_off_by_a_kill_is_forgotten_and_a_damaged_one_told(tmp_path: Path) -> None:
-    async with house(always(RIGHT)) as (_, client):
+async def test_a_line_cut_off_by_a_kill_is_made_up_for(tmp_path: Path) -> None:
+    async with house(always(RIGHT)) as (gateway, client):
+        report = await run(client, tmp_path, limit=3, concurrency=1)
+        path = tmp_path / "attempts.jsonl"
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-20])
+        gateway.run_of("numbers.held_out.2").released = False  # which comes after the line is written
+        assert await run(client, tmp_path, limit=3) == report
+        assert path.read_bytes() == whole
+        assert len(gateway.runs) == 3
+
+
+async def test_what_is_lost_beyond_repair_is_made_anew(tmp_path: Path) -> None:
+    async with house(always(RIGHT)) as (gateway, client):
         report = await run(client, tmp_path, limit=3)
         path = tmp_path / "attempts.jsonl"
         whole = path.read_bytes()
         path.write_bytes(whole[:-20])
-        assert await run(client, tmp_path, limit=3) == report
-        assert sorted(path.read_bytes().splitlines()) == sorted(whole.splitlines())
+        again = await run(client, tmp_path, limit=3)
+        assert (again.success, len(gateway.runs)) == (report.success, 4)
         path.write_bytes(whole.replace(b'"task"', b'"tusk"', 1))
         with pytest.raises(ConfigurationError, match="line 1, is damaged"):
             await run(client, tmp_path, limit=3)
+
+
+async def test_without_practice_systems_it_stops_at_once(tmp_path: Path) -> None:
+    async with house(always(ABSENT)) as (gateway, client):
+        with pytest.raises(NotFoundError, match="given back"):
+            await run(client, tmp_path, concurrency=1)
+        assert len(gateway.runs) == 1
 
 
 async def test_a_folder_holds_one_evaluation(tmp_path: Path) -> None:
