@@ -136,6 +136,10 @@ class Copies:
         else:
             await self._use(copy, copy.app(below, receive, send))
 
+    def __len__(self) -> int:
+        """How many copies there are."""
+        return len(self._copies)
+
     def close(self) -> None:
         """End every copy."""
         for key in tuple(self._copies):

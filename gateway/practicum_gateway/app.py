@@ -23,6 +23,7 @@ from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.calls import Calls
 from practicum_gateway.episodes.chat import Chat
 from practicum_gateway.episodes.episodes import Episodes
+from practicum_gateway.episodes.practice import PracticeCopies
 from practicum_gateway.episodes.temporal import Workflows
 from practicum_gateway.episodes.trajectories import Trajectories
 from practicum_gateway.episodes.turns import Turns
@@ -111,6 +112,7 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
         ),
         turns=Turns(record, models),
         calls=Calls(record, pipeline, approvals),
+        practice=PracticeCopies(catalogue, record),
     )
     approvals.on_answer = episodes.answered
     return House(

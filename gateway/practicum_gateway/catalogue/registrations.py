@@ -11,8 +11,16 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from practicum.contracts.base import utc_now
-from practicum.contracts.connectors import Auth, Connector, ConnectorReport, ConnectorSpec, Mode, OperationReport
+from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.connectors import (
+    Auth,
+    Connector,
+    ConnectorReport,
+    ConnectorSpec,
+    Mode,
+    OperationReport,
+    PracticeSpec,
+)
 from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, NotFoundError
 from practicum_connectors.connector import CompiledConnector
@@ -122,12 +130,25 @@ class Registrations:
             if row is None:
                 raise NotFoundError(f"There is no connector '{name}'.")
             kept = await session.get_one(DocumentRow, name)
-        auth = _AUTH.validate_json(self._vault.open(row.credential, _context(name, row.base_url)))
-        spec = ConnectorSpec.model_validate(row.spec | {"auth": auth})
+        auth = self._open(row.credential, _context(name, row.base_url))
+        practice = _practice(row)
+        if practice is not None and row.practice_credential is not None:
+            opened = self._open(row.practice_credential, _practice_context(name, practice.base_url))
+            practice = practice.model_copy(update={"auth": opened})
+        spec = ConnectorSpec.model_validate(row.spec | {"auth": auth, "practice": practice})
         return spec, await asyncio.to_thread(_document, kept)
+
+    def _open(self, sealed: str, context: str) -> Auth:
+        return _AUTH.validate_json(self._vault.open(sealed, context))
+
+    def _seal(self, auth: Auth, context: str) -> str:
+        return self._vault.seal(_AUTH.dump_json(auth).decode(), context)
 
     def _row(self, registration: Registration) -> ConnectorRow:
         spec, compiled = registration.spec, registration.compiled
+        practice = None
+        if spec.practice is not None and compiled.practice is not None:
+            practice = spec.practice.model_copy(update={"base_url": compiled.practice.base_url})
         return ConnectorRow(
             name=spec.name,
             title=compiled.title,
@@ -138,8 +159,11 @@ class Registrations:
             tools=len(compiled.tools),
             digest=compiled.digest,
             fingerprint=self.fingerprint(spec, registration.document),
-            spec=json.loads(spec.model_dump_json(exclude={"document", "auth"})),
-            credential=self._vault.seal(_AUTH.dump_json(spec.auth).decode(), _context(spec.name, compiled.base_url)),
+            spec=_without_secrets(spec.model_copy(update={"practice": practice})),
+            credential=self._seal(spec.auth, _context(spec.name, compiled.base_url)),
+            practice_credential=None
+            if practice is None
+            else self._seal(practice.auth, _practice_context(spec.name, practice.base_url)),
             created=utc_now(),
         )
 
@@ -147,6 +171,21 @@ class Registrations:
 def _context(name: str, base_url: str) -> str:
     # The credential opens only together with the origin it was given for.
     return f"connector {name} at {origin_of(base_url)}"
+
+
+def _practice_context(name: str, base_url: str) -> str:
+    return f"practice copies of connector {name} at {origin_of(base_url)}"
+
+
+def _without_secrets(spec: ConnectorSpec) -> JsonObject:
+    kept: JsonObject = json.loads(spec.model_dump_json(exclude={"document": True, "auth": True, "practice": {"auth"}}))
+    return kept
+
+
+def _practice(row: ConnectorRow) -> PracticeSpec | None:
+    """Where a connector's copies are, without their credential."""
+    kept = row.spec.get("practice")
+    return None if kept is None else PracticeSpec.model_validate(kept)
 
 
 def _document(kept: DocumentRow) -> Document:
@@ -177,12 +216,14 @@ async def _report(session: AsyncSession, row: ConnectorRow) -> ConnectorReport:
 
 
 def _connector(row: ConnectorRow) -> Connector:
+    practice = _practice(row)
     return Connector(
         name=row.name,
         title=row.title,
         version=row.version,
         base_url=row.base_url,
         mode=Mode(row.mode),
+        practice=None if practice is None else practice.base_url,
         auth=row.auth,
         tools=row.tools,
         created=row.created,

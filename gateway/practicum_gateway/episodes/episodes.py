@@ -17,6 +17,7 @@ from practicum.contracts.episodes import (
     TurnReceipt,
     TurnRequest,
 )
+from practicum.contracts.tasks import States
 from practicum.contracts.tools import Tool
 from practicum.errors import EpisodeError, PracticumError, RequestError
 from practicum_gateway.access.approvals import Approvals
@@ -25,6 +26,7 @@ from practicum_gateway.access.principals import Principal
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.calls import Calls
 from practicum_gateway.episodes.opening import opening
+from practicum_gateway.episodes.practice import PracticeCopies
 from practicum_gateway.episodes.rights import check_driving, check_owner, check_sight
 from practicum_gateway.episodes.temporal import Workflows
 from practicum_gateway.episodes.trajectories import accepted_conversation
@@ -52,6 +54,7 @@ class Episodes:
         workflows: Workflows,
         turns: Turns,
         calls: Calls,
+        practice: PracticeCopies,
     ) -> None:
         """Put the parts together.
 
@@ -64,6 +67,7 @@ class Episodes:
             workflows: drives durable episodes.
             turns: takes the model's turns.
             calls: makes the turns' calls.
+            practice: the copies of systems that training episodes work on.
         """
         self._record = record
         self._registry = registry
@@ -73,16 +77,19 @@ class Episodes:
         self._workflows = workflows
         self._turns = turns
         self._calls = calls
+        self._practice = practice
 
     async def start(self, principal: Principal, request: EpisodeRequest) -> tuple[Episode, bool]:
         """Begin an episode; the flag says whether it is new. A repeated idempotency key gives the first one.
 
-        Nothing is written unless the model, the tools and, for a durable episode, Temporal are there.
+        Nothing is written unless the model, the tools, the practice copies and, for a durable episode, Temporal are
+        there.
 
         Raises:
             ForbiddenError: the principal may not begin episodes.
             NotFoundError: there is no such model.
-            RequestError: a tool pattern names no tool.
+            RequestError: a tool pattern names no tool, or the start state does not fit.
+            UpstreamError: a practice copy of a training episode cannot be begun.
             ConflictError: the idempotency key was used for another request.
             ConfigurationError, GatewayUnavailableError: the episode is to be durable and Temporal is not there.
         """
@@ -102,9 +109,16 @@ class Episodes:
         )
         if request.driver is Driver.TEMPORAL:
             await self._workflows.ready()
-        episode, fresh = await self._record.episodes.begin(new)
-        if fresh and request.driver is Driver.TEMPORAL:
-            await self._hand_over(episode)
+        await self._practice.begin(new.id, request, new.tools)
+        try:
+            episode, fresh = await self._record.episodes.begin(new)
+            if fresh and request.driver is Driver.TEMPORAL:
+                await self._hand_over(episode)
+        except PracticumError:
+            await self._practice.drop(new.id)
+            raise
+        if not fresh:
+            await self._practice.drop(new.id)
         return episode, fresh
 
     async def resume(self) -> None:
@@ -213,6 +227,29 @@ class Episodes:
         check_owner(principal, to="reward episodes")
         await self.stored(principal, episode)
         return await self._record.episodes.reward(episode, request)
+
+    async def states(self, principal: Principal, episode: str) -> States:
+        """What the practice copies of a training episode hold; none of an agent's business.
+
+        Raises:
+            ForbiddenError: the principal is an agent.
+            NotFoundError: the episode has none.
+            UpstreamError: one cannot be read.
+        """
+        check_owner(principal, to="read the states of practice copies")
+        await self.stored(principal, episode)
+        return await self._practice.states(episode)
+
+    async def release(self, principal: Principal, episode: str) -> None:
+        """End the practice copies of a training episode; one without any stays so.
+
+        Raises:
+            ForbiddenError: the principal is an agent.
+            UpstreamError: one could not be told.
+        """
+        check_owner(principal, to="release practice copies")
+        await self.stored(principal, episode)
+        await self._practice.release(episode)
 
     async def answered(self, approval: Approval) -> None:
         """Tell an episode that a question of it was answered.

@@ -19,6 +19,7 @@ from practicum.contracts.episodes import (
     TurnReceipt,
     TurnRequest,
 )
+from practicum.contracts.tasks import States
 from practicum_gateway.http.dependencies import Caller, Limit, Services
 from practicum_gateway.http.labels import Labels
 
@@ -106,6 +107,18 @@ async def close_episode(episode: str, result: EpisodeResult, house: Services, ca
 async def reward_episode(episode: str, request: RewardRequest, house: Services, caller: Caller) -> Episode:
     """Give a verdict on an episode; the latest counts."""
     return await house.episodes.reward(caller, episode, request)
+
+
+@router.get("/{episode}/states")
+async def practice_states(episode: str, house: Services, caller: Caller) -> States:
+    """What the practice copies of a training episode hold, now or at its end, until they are released."""
+    return await house.episodes.states(caller, episode)
+
+
+@router.delete("/{episode}/practice", status_code=204)
+async def release_practice(episode: str, house: Services, caller: Caller) -> None:
+    """End the practice copies of a training episode; once they are read, their places are for others."""
+    await house.episodes.release(caller, episode)
 
 
 async def _written(events: AsyncGenerator[EpisodeEvent | None]) -> AsyncGenerator[str]:

@@ -6,6 +6,7 @@ from practicum.contracts.episodes import EpisodeStatus, EventType
 from practicum_gateway.record.episodes import EpisodeRecords
 from practicum_gateway.record.events import Events
 from practicum_gateway.record.model_calls import ModelCallRecords
+from practicum_gateway.record.practice import PracticeRecords
 from practicum_gateway.record.toolsets import Toolsets
 from practicum_gateway.record.transcripts import TranscriptRecords
 from practicum_gateway.store.engine import Store
@@ -19,6 +20,7 @@ class Record:
         episodes: begun once, ended once.
         transcripts: the accepted conversations.
         model_calls: every attempt as it was sampled.
+        practice: the practice copies that episodes have.
     """
 
     def __init__(self, store: Store) -> None:
@@ -28,6 +30,7 @@ class Record:
         self.episodes = EpisodeRecords(store, toolsets, self.events)
         self.transcripts = TranscriptRecords(store)
         self.model_calls = ModelCallRecords(store, toolsets, self.events)
+        self.practice = PracticeRecords(store)
 
     async def event(self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], /) -> None:
         """Append an event to an episode's record; one that asks a person makes the episode wait.

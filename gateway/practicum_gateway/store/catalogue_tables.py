@@ -25,9 +25,11 @@ class ConnectorRow(Base):
     fingerprint: Mapped[str] = mapped_column(String(64))
     """Keyed hash of the whole registration, credential included: tells a repeated registration from another one."""
     spec: Mapped[dict[str, JsonValue]]
-    """The registration without its document and without its credential."""
+    """The registration without its document and without its credentials."""
     credential: Mapped[str] = mapped_column(Text)
     """The credential, sealed."""
+    practice_credential: Mapped[str | None] = mapped_column(Text)
+    """The credential of its practice copies, sealed, where it has any."""
     created: Mapped[datetime]
 
 

@@ -125,6 +125,7 @@ class AsyncEpisodes(AsyncResource):
     take_turn = AsyncEndpoint(calls.take_turn)
     invoke = AsyncEndpoint(calls.invoke)
     states = AsyncEndpoint(calls.states)
+    release = AsyncEndpoint(calls.release)
     issue_key = AsyncEndpoint(calls.issue_key)
     reward = AsyncEndpoint(calls.reward)
 

@@ -130,6 +130,7 @@ class Episodes(Resource):
     take_turn = Endpoint(calls.take_turn)
     invoke = Endpoint(calls.invoke)
     states = Endpoint(calls.states)
+    release = Endpoint(calls.release)
     issue_key = Endpoint(calls.issue_key)
     reward = Endpoint(calls.reward)
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import ApiKeyAuth, ConnectorSpec, Fidelity
-from practicum.errors import ConfigurationError, ConflictError, DocumentError, NotFoundError
+from practicum.contracts.connectors import ApiKeyAuth, ConnectorSpec, Fidelity, PracticeSpec
+from practicum.errors import ConfigurationError, ConflictError, DocumentError, ForbiddenError, NotFoundError
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.store.catalogue_tables import ConnectorRow, DocumentRow, OperationRow
 from practicum_gateway.store.engine import Store
@@ -173,6 +173,46 @@ async def test_the_credential_is_sealed_and_bound_to_its_origin(catalogue: Catal
         async with later.reach("shop"):
             pass
     await later.close()
+
+
+async def test_practice_copies_are_found_again_with_their_own_credential(
+    catalogue: Catalogue, store: Store, shop: Shop
+) -> None:
+    other = "copies-secret-canary-77ab"
+    practice = PracticeSpec(base_url=f"{shop.url}/copies/", auth=ApiKeyAuth(value=other), private_network=True)
+    spec = carried(practice=practice)
+    report, _ = await catalogue.register(spec)
+    assert report.connector.practice == f"{shop.url}/copies"
+    assert (await catalogue.register(spec))[0] == report
+    with pytest.raises(ConflictError):
+        await catalogue.register(carried())
+    async with store.read() as session:
+        row = (await session.scalars(select(ConnectorRow))).one()
+    assert other not in str({name: value for name, value in vars(row).items() if not name.startswith("_")})
+
+    later = Catalogue(store, Vault(KEY))
+    assert await later.report("shop") == report
+    assert await later.connectors() == (report.connector,)
+    async with later.reach("shop", copy="ep_1") as connector:
+        await connector.send(connector.prepare("shop_get_order", {"order": 1}))
+    assert shop.seen[-1]["x-api-key"] == other
+    await later.close()
+
+    async with store.write() as session:
+        moved = {**row.spec, "practice": {"base_url": "https://elsewhere.example"}}
+        await session.execute(update(ConnectorRow).values(spec=moved))
+    stranger = Catalogue(store, Vault(KEY))
+    with pytest.raises(ConfigurationError, match="changed or moved"):
+        async with stranger.reach("shop", copy="ep_1"):
+            pass
+    await stranger.close()
+
+
+async def test_without_copies_no_copy_is_reached(catalogue: Catalogue) -> None:
+    await catalogue.register(carried())
+    with pytest.raises(ForbiddenError):
+        async with catalogue.reach("shop", copy="ep_1"):
+            pass
 
 
 async def test_another_master_key_opens_nothing(catalogue: Catalogue, store: Store) -> None:

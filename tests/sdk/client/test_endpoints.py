@@ -151,6 +151,7 @@ def test_episodes(gateway: StandIn, client: Practicum) -> None:
     gateway.on("POST", "/v1/episodes/ep1/close", cancelled)
     gateway.on("POST", "/v1/episodes/ep1/turns", TurnReceipt(step=0, usage=Usage(prompt_tokens=3)))
     gateway.on("POST", "/v1/episodes/ep1/calls", CallReceipt(step=0, call=1, status=CallStatus.OK))
+    gateway.on("DELETE", "/v1/episodes/ep1/practice", Answer(204))
     gateway.on("GET", "/v1/episodes/ep1/states", {"crm": {"notes": {"1": {"text": "a"}}}})
     gateway.on("POST", "/v1/episodes/ep1/keys", IssuedKey(key="prk_secret", info=KEY_INFO))
     gateway.on("POST", "/v1/episodes/ep1/reward", running)
@@ -172,6 +173,7 @@ def test_episodes(gateway: StandIn, client: Practicum) -> None:
     assert gateway.seen[-1].json == {"step": 0, "attempt": 2}
     assert episodes.invoke("ep1", InvokeRequest(step=0, call=1)).status is CallStatus.OK
     assert episodes.states("ep1") == {"crm": {"notes": {"1": {"text": "a"}}}}
+    episodes.release("ep1")
     issued = episodes.issue_key("ep1")
     assert issued.key == "prk_secret"
     assert "prk_secret" not in repr(issued)

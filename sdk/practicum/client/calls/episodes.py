@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict, Unpack
 from uuid import uuid4
 
-from practicum.client.call import Call, build, labels, path, patterns, query, read
+from practicum.client.call import Call, build, labels, nothing, path, patterns, query, read
 from practicum.contracts.access import IssuedKey
 from practicum.contracts.episodes import (
     CallReceipt,
@@ -135,6 +135,16 @@ def states(episode: str) -> Call[States]:
         UpstreamError: a system's state cannot be read.
     """
     return Call("GET", path("/v1/episodes/{}/states", episode), read(States))
+
+
+def release(episode: str) -> Call[None]:
+    """End the practice copies of a training episode, once nobody needs to read them any more.
+
+    Raises:
+        NotFoundError: there is no such episode.
+        UpstreamError: a copy could not be told; releasing again tells it.
+    """
+    return Call("DELETE", path("/v1/episodes/{}/practice", episode), nothing)
 
 
 def issue_key(episode: str) -> Call[IssuedKey]:
