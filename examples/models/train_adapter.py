@@ -255,7 +255,7 @@ class Trainer:
             layer, target, side = _parts(name)
             values = np.asarray(found[f"blk.{layer}.{target}.weight.{side}"], dtype=np.float32)
             if side == "lora_b" and target in self._heads:
-                values = _halved(values, self._heads[target])
+                values = halved(values, self._heads[target])
             if values.shape != tuple(parameter.shape):
                 raise ValueError(f"{path} holds {values.shape} where {tuple(parameter.shape)} is trained")
             with torch.no_grad():
@@ -273,7 +273,7 @@ class Trainer:
             layer, target, side = _parts(name)
             values = parameter.detach().float().numpy()
             if side == "lora_b" and target in self._heads:
-                values = _interleaved(values, self._heads[target])
+                values = interleaved(values, self._heads[target])
             writer.add_tensor(f"blk.{layer}.{target}.weight.{side}", values.astype(np.float16))
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
@@ -290,14 +290,14 @@ def _parts(name: str) -> tuple[int, str, str]:
     return int(layer), _GGUF_NAMES[f"{block}.{projection}"], side.lower()
 
 
-def _interleaved(values: Any, heads: int) -> Any:
+def interleaved(values: Any, heads: int) -> Any:
     """Rows in llama.cpp's order: its rotary embedding pairs neighbours where transformers pairs halves."""
     rows, columns = values.shape
     return values.reshape(heads, 2, rows // heads // 2, columns).swapaxes(1, 2).reshape(rows, columns)
 
 
-def _halved(values: Any, heads: int) -> Any:
-    """The inverse of `_interleaved`."""
+def halved(values: Any, heads: int) -> Any:
+    """The inverse of `interleaved`."""
     rows, columns = values.shape
     return values.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns)
 
