@@ -54,6 +54,11 @@ class AsyncModels(AsyncResource):
     list = AsyncEndpoint(models.fetch_all)
     get = AsyncEndpoint(models.get)
     remove = AsyncEndpoint(models.remove)
+    versions = AsyncEndpoint(models.versions)
+    add_version = AsyncEndpoint(models.add_version)
+    promote = AsyncEndpoint(models.promote)
+    rollback = AsyncEndpoint(models.rollback)
+    promotions = AsyncEndpoint(models.promotions)
 
 
 class AsyncRules(AsyncResource):

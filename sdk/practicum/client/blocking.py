@@ -55,6 +55,11 @@ class Models(Resource):
     list = Endpoint(models.fetch_all)
     get = Endpoint(models.get)
     remove = Endpoint(models.remove)
+    versions = Endpoint(models.versions)
+    add_version = Endpoint(models.add_version)
+    promote = Endpoint(models.promote)
+    rollback = Endpoint(models.rollback)
+    promotions = Endpoint(models.promotions)
 
 
 class Rules(Resource):

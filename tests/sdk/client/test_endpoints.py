@@ -29,10 +29,11 @@ from practicum.contracts.episodes import (
     TurnReceipt,
     TurnRequest,
 )
-from practicum.contracts.models import ModelInfo, ModelSpec, Provider, Usage
+from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, Provider, Usage
+from practicum.contracts.promotion import Change, Promotion
 from practicum.contracts.tools import CallStatus, Effect, Observation, Tool
 from practicum.contracts.trajectory import Trajectory
-from practicum.errors import RequestError
+from practicum.errors import InDoubtError, RequestError
 from tests.sdk.client.conftest import KEY
 from tests.sdk.stand_in import NOW, Answer, StandIn, episode
 
@@ -203,6 +204,30 @@ def test_models(gateway: StandIn, client: Practicum) -> None:
     assert client.models.list() == ["local"]
     assert client.models.get("local") == INFO
     assert client.models.remove("local") is None
+
+
+def test_versions_of_models(gateway: StandIn, client: Practicum) -> None:
+    version = ModelVersion(**INFO.model_dump(), created=NOW, created_by="ada", current=False)
+    done = Promotion(id=1, alias="local", change=Change.PROMOTED, to_version="v2", by="ada", at=NOW)
+    gateway.on("GET", "/v1/models/local/versions", [version])
+    gateway.on("POST", "/v1/models/local/versions", version)
+    gateway.on("POST", "/v1/models/local/promote", done)
+    gateway.on("POST", "/v1/models/local/rollback", done)
+    gateway.on("GET", "/v1/models/local/promotions", [done])
+    gateway.on("GET", "/v1/models/local%40openai%2Fx", INFO)
+    assert client.models.versions("local") == [version]
+    assert client.models.add_version(ModelSpec(alias="local", provider=Provider.LLAMA_CPP, target="x")) == version
+    assert client.models.promote("local", "v2", override="cheaper") == done
+    assert gateway.seen[-1].json == {"version": "v2", "evaluation": None, "against": None, "override": "cheaper"}
+    assert client.models.rollback("local") == done
+    assert gateway.seen[-1].body == b""
+    assert client.models.promotions("local") == [done]
+    assert client.models.get("local@openai/x") == INFO
+    with pytest.raises(RequestError, match="override"):
+        client.models.promote("local", "v2", override=" ")
+    gateway.on("POST", "/v1/models/local/rollback", Answer(cut=True))
+    with pytest.raises(InDoubtError, match="one further back"):
+        client.models.rollback("local")
 
 
 def test_rules_and_keys(gateway: StandIn, client: Practicum) -> None:

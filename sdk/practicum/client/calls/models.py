@@ -2,9 +2,11 @@
 
 from pydantic import ConfigDict
 
-from practicum.client.call import Call, nothing, path, read
+from practicum.client.call import Call, build, nothing, path, read
 from practicum.contracts.base import Value
-from practicum.contracts.models import ModelInfo, ModelSpec
+from practicum.contracts.evaluation import EvaluationReport
+from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
+from practicum.contracts.promotion import Promotion, PromotionRequest
 
 
 class _Listed(Value):
@@ -20,7 +22,11 @@ class _Listing(Value):
 
 
 def register(spec: ModelSpec) -> Call[ModelInfo]:
-    """Register an alias, or put another model behind it."""
+    """Register an alias, or put another model behind it; what stood there stays as one of its versions.
+
+    Raises:
+        RequestError: a setting does not fit, or it was trained with another template than the gateway renders.
+    """
     return Call("POST", "/v1/models", read(ModelInfo), body=spec)
 
 
@@ -29,13 +35,13 @@ def fetch_all() -> Call[list[str]]:
     return Call("GET", "/v1/models", lambda raw: [listed.id for listed in _Listing.model_validate_json(raw).data])
 
 
-def get(alias: str) -> Call[ModelInfo]:
-    """What answers behind an alias.
+def get(name: str) -> Call[ModelInfo]:
+    """What answers behind `alias`, or behind `alias@version`.
 
     Raises:
-        NotFoundError: there is no such alias.
+        NotFoundError: there is no such alias or version.
     """
-    return Call("GET", path("/v1/models/{}", alias), read(ModelInfo))
+    return Call("GET", path("/v1/models/{}", name), read(ModelInfo))
 
 
 def remove(alias: str) -> Call[None]:
@@ -45,3 +51,77 @@ def remove(alias: str) -> Call[None]:
         NotFoundError: there is no such alias.
     """
     return Call("DELETE", path("/v1/models/{}", alias), nothing)
+
+
+def versions(alias: str) -> Call[list[ModelVersion]]:
+    """The versions of an alias, newest first.
+
+    Raises:
+        NotFoundError: there is no such alias.
+    """
+    return Call("GET", path("/v1/models/{}/versions", alias), read(list[ModelVersion]))
+
+
+def add_version(spec: ModelSpec) -> Call[ModelVersion]:
+    """Register a candidate: `alias@version` names it, while the alias goes on naming the version it names.
+
+    The same model again is the same version, perhaps reached elsewhere.
+
+    Raises:
+        NotFoundError: there is no such alias.
+        ConflictError: the version is registered with other content.
+        RequestError: a setting does not fit, or it was trained with another template than the gateway renders.
+    """
+    return Call("POST", path("/v1/models/{}/versions", spec.alias), read(ModelVersion), body=spec)
+
+
+def promote(
+    alias: str,
+    version: str,
+    *,
+    evaluation: EvaluationReport | None = None,
+    against: EvaluationReport | None = None,
+    override: str | None = None,
+) -> Call[Promotion]:
+    """Let an alias name another version, which the next episode uses; one that runs keeps its own.
+
+    Args:
+        alias: the alias.
+        version: the candidate.
+        evaluation: of the candidate, on held-out tasks.
+        against: of the alias's current version, on the same tasks; the gateway compares the two.
+        override: why it shall be promoted without being shown to be better; recorded.
+
+    Raises:
+        NotFoundError: there is no such alias or version.
+        RequestError: the reports are not of these two versions on the same held-out tasks.
+        ConflictError: the candidate is not shown to be better, and no override is given.
+    """
+    request = build(
+        PromotionRequest, "promotion", version=version, evaluation=evaluation, against=against, override=override
+    )
+    return Call("POST", path("/v1/models/{}/promote", alias), read(Promotion), body=request)
+
+
+def rollback(alias: str) -> Call[Promotion]:
+    """Let an alias name again what it named before, which the next episode uses; one that runs keeps its own.
+
+    Raises:
+        NotFoundError: there is no such alias.
+        ConflictError: it never named another version.
+    """
+    return Call(
+        "POST",
+        path("/v1/models/{}/rollback", alias),
+        read(Promotion),
+        if_lost="See which version the alias names now: rolled back again, it goes one further back.",
+    )
+
+
+def promotions(alias: str) -> Call[list[Promotion]]:
+    """Every change of what an alias names, by whom and on what evidence, newest first.
+
+    Raises:
+        NotFoundError: there was never such an alias.
+    """
+    return Call("GET", path("/v1/models/{}/promotions", alias), read(list[Promotion]))
