@@ -88,14 +88,22 @@ def _running(options: argparse.Namespace, screen: Screen) -> Generator[Launch]:
 
 
 def _perform(options: argparse.Namespace, launch: Launch, screen: Screen) -> Report:
-    keys = StateDirectory(options.state_dir).keys()
+    state = StateDirectory(options.state_dir)
+    keys = state.keys()
     ports = {title: port for service in launch.services for title, port in service.ports.items()}
-    choice = choose(options.model, ports.get("model"))
+    choice = choose(options.model, ports.get("model"), state)
     with ExitStack() as stack:
         client = stack.enter_context(Practicum(gateway_url(launch), keys.admin))
         approver = stack.enter_context(Practicum(gateway_url(launch), keys.approver))
         urls = {name: f"http://127.0.0.1:{ports[name]}" for name in SYSTEMS}
-        systems = stack.enter_context(Systems(urls, Credentials.from_environment(os.environ)))
+        systems = stack.enter_context(
+            Systems(
+                urls,
+                Credentials.from_environment(os.environ),
+                practice_url=f"http://127.0.0.1:{ports['practice']}",
+                practice=Credentials.of_practice(os.environ),
+            )
+        )
         prepare(client, systems, choice, screen)
         player = Player(client, approver, systems, screen, choice.spec.alias)
         played = _play(player, screen)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from practicum.cli.services.local_model import local_model
+from practicum.cli.services.local_model import local_model, served_model
+from practicum.cli.services.state import StateDirectory
 from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.contracts.tasks import Split
 from practicum.errors import ConfigurationError
@@ -26,12 +27,13 @@ class Choice:
     skill: tuple[str, ...]
 
 
-def choose(name: str, port: int | None) -> Choice:
+def choose(name: str, port: int | None, state: StateDirectory) -> Choice:
     """The model of this name.
 
     Args:
         name: `local`, or a name that litellm knows.
         port: where the local model server listens, if it does.
+        state: the installation that runs it.
 
     Raises:
         ConfigurationError: the local model is asked for and no server runs, or what is shipped for it is damaged.
@@ -42,7 +44,7 @@ def choose(name: str, port: int | None) -> Choice:
     if port is None:
         raise ConfigurationError("No local model server runs.", mend="practicum up --model local")
     model = local_model()
-    spec = model.spec.model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
+    spec = served_model(state).model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
     if model.adapter is None:
         return Choice(spec, ("Without the shipped adapter, the bare model solves next to nothing.",))
     return Choice(spec, measured(model.adapter.with_name("manifest.json")))

@@ -8,7 +8,14 @@ import httpx
 
 from examples.systems.credentials import Credentials
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import ApiKeyAuth, Auth, BearerAuth, ClientCredentialsAuth, ConnectorSpec
+from practicum.contracts.connectors import (
+    ApiKeyAuth,
+    Auth,
+    BearerAuth,
+    ClientCredentialsAuth,
+    ConnectorSpec,
+    PracticeSpec,
+)
 from practicum.contracts.tasks import States
 
 _SECONDS = 10.0
@@ -17,15 +24,21 @@ _SECONDS = 10.0
 class Systems:
     """The three running systems, reached beside the gateway: to set the scene, and to look at what became of it."""
 
-    def __init__(self, urls: Mapping[str, str], credentials: Credentials) -> None:
+    def __init__(
+        self, urls: Mapping[str, str], credentials: Credentials, *, practice_url: str, practice: Credentials
+    ) -> None:
         """Take their addresses; nothing is sent yet.
 
         Args:
             urls: where each system listens, by name.
             credentials: what they ask for.
+            practice_url: where their practice copies are.
+            practice: what those ask for.
         """
         self._urls = urls
         self._credentials = credentials
+        self._practice_url = practice_url
+        self._practice = practice
         self._client = httpx.Client(timeout=_SECONDS, trust_env=False)  # loopback: no proxy belongs in between
 
     def __enter__(self) -> Self:
@@ -42,15 +55,18 @@ class Systems:
 
     def specs(self) -> tuple[ConnectorSpec, ...]:
         """How each system is registered: by the document it serves, and the credential it asks for."""
-        auth: dict[str, Auth] = {
-            "crm": ApiKeyAuth(value=self._credentials.crm_api_key),
-            "erp": ClientCredentialsAuth(
-                client_id=self._credentials.erp_client_id, client_secret=self._credentials.erp_client_secret
-            ),
-            "cicd": BearerAuth(token=self._credentials.cicd_token),
-        }
+        auth, practice = _auth(self._credentials), _auth(self._practice)
         return tuple(
-            ConnectorSpec(name=name, source=f"{url}/openapi.json", base_url=url, auth=auth[name], private_network=True)
+            ConnectorSpec(
+                name=name,
+                source=f"{url}/openapi.json",
+                base_url=url,
+                auth=auth[name],
+                private_network=True,
+                practice=PracticeSpec(
+                    base_url=f"{self._practice_url}/{name}", auth=practice[name], private_network=True
+                ),
+            )
             for name, url in self._urls.items()
         )
 
@@ -101,3 +117,12 @@ class Systems:
         }
         issued = self._client.post(f"{url}/oauth/token", data=form).raise_for_status().json()
         return {"Authorization": f"Bearer {issued['access_token']}"}
+
+
+def _auth(credentials: Credentials) -> dict[str, Auth]:
+    """What each system wants to see, in its own way."""
+    return {
+        "crm": ApiKeyAuth(value=credentials.crm_api_key),
+        "erp": ClientCredentialsAuth(client_id=credentials.erp_client_id, client_secret=credentials.erp_client_secret),
+        "cicd": BearerAuth(token=credentials.cicd_token),
+    }

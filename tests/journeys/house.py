@@ -52,6 +52,8 @@ class House:
             systems=Systems(
                 {name: f"http://127.0.0.1:{by_name[name].ports[name]}" for name in SYSTEMS},
                 Credentials.from_environment(os.environ),
+                practice_url=by_name["practice"].urls["Practice copies"],
+                practice=Credentials.of_practice(os.environ),
             ),
             told=told,
         )

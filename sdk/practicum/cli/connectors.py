@@ -9,7 +9,7 @@ from practicum.cli.connection import connect
 from practicum.cli.inputs import AUTH_FORMS, auth_of, document_of
 from practicum.cli.output import JsonOption, moment, say, show_fields, show_json, show_table
 from practicum.client.call import build
-from practicum.contracts.connectors import ConnectorReport, ConnectorSpec, Fidelity, Mode
+from practicum.contracts.connectors import ConnectorReport, ConnectorSpec, Fidelity, Mode, PracticeSpec
 
 app = typer.Typer(help="Register systems from their OpenAPI documents.", no_args_is_help=True)
 
@@ -19,7 +19,9 @@ app = typer.Typer(help="Register systems from their OpenAPI documents.", no_args
     "**Examples:**\n\n"
     "`practicum connectors add crm http://crm.internal/openapi.json --auth api_key:env:CRM_KEY`\n\n"
     "`practicum connectors add erp erp.yaml --base-url https://erp.internal "
-    "--auth client_credentials:env:ERP_ID:env:ERP_SECRET`"
+    "--auth client_credentials:env:ERP_ID:env:ERP_SECRET`\n\n"
+    "`practicum connectors add crm http://crm.internal/openapi.json --auth api_key:env:CRM_KEY "
+    "--practice http://practice.internal/crm --practice-auth api_key:env:PRACTICE_KEY`"
 )
 def add(
     name: Annotated[str, typer.Argument(help="Name of the system: the first part of its tools' names.")],
@@ -33,6 +35,13 @@ def add(
     mode: Annotated[Mode, typer.Option(help="A live system, or a practice copy that training may touch.")] = Mode.LIVE,
     private_network: Annotated[
         bool, typer.Option("--private-network", help="It may stand in a private network.")
+    ] = False,
+    practice: Annotated[
+        str | None, typer.Option(help="Where copies for training are: an episode's own listens at URL/EPISODE.")
+    ] = None,
+    practice_auth: Annotated[str, typer.Option(help="Credential of the copies, in the forms of --auth.")] = "none",
+    practice_private_network: Annotated[
+        bool, typer.Option("--practice-private-network", help="The copies may stand in a private network.")
     ] = False,
     include: Annotated[list[str] | None, typer.Option(help="Only operations of this pattern; repeatable.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No operations of this pattern; repeatable.")] = None,
@@ -50,6 +59,7 @@ def add(
         auth=auth_of(auth),
         mode=mode,
         private_network=private_network,
+        practice=_practice(practice, practice_auth, private_network=practice_private_network),
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
     )
@@ -104,6 +114,15 @@ def remove(
         say(f"Removed {name}.")
 
 
+def _practice(url: str | None, auth: str, *, private_network: bool) -> PracticeSpec | None:
+    if url is not None:
+        given = auth_of(auth, "--practice-auth")
+        return build(PracticeSpec, "practice", base_url=url, auth=given, private_network=private_network)
+    if auth != "none" or private_network:
+        raise typer.BadParameter("There is no --practice for it to speak of.", param_hint="--practice-...")
+    return None
+
+
 def _show(report: ConnectorReport, *, only: Sequence[Fidelity]) -> None:
     """A registration; `only` says which operations are worth a line."""
     connector = report.connector
@@ -112,6 +131,7 @@ def _show(report: ConnectorReport, *, only: Sequence[Fidelity]) -> None:
             ("system", f"{connector.name}: {connector.title} {connector.version}"),
             ("address", connector.base_url),
             ("mode", connector.mode),
+            ("practice", connector.practice or "-"),
             ("auth", connector.auth),
             ("tools", connector.tools),
             ("digest", connector.digest),

@@ -114,8 +114,12 @@ def document_of(source: str) -> JsonObject:
         raise ConfigurationError(f"{source} holds no object.", mend="An OpenAPI document is an object.") from None
 
 
-def auth_of(given: str) -> Auth:
+def auth_of(given: str, option: str = "--auth") -> Auth:
     """A credential from `KIND:SECRET...`.
+
+    Args:
+        given: what the option says.
+        option: its name, for the error.
 
     Raises:
         typer.BadParameter: it does not look like one.
@@ -141,7 +145,7 @@ def auth_of(given: str) -> Auth:
             return ClientCredentialsAuth(client_id=client_id, client_secret=client_secret)
         case _:
             # What was given is not repeated: it may be a secret typed where its place should stand.
-            raise typer.BadParameter(f"This is no credential. There are: {AUTH_FORMS}", param_hint="--auth")
+            raise typer.BadParameter(f"This is no credential. There are: {AUTH_FORMS}", param_hint=option)
 
 
 def suite_of(path: str) -> Suite:

@@ -69,6 +69,26 @@ def routes(gateway: StandIn) -> None:
     gateway.on("DELETE", "/v1/models/mini", Answer(204))
 
 
+def test_adding_a_system_with_practice_copies(gateway: StandIn, practicum: Types) -> None:
+    os.environ["COPIES"] = "hush"
+    given = ("connectors", "add", "crm", "http://crm/openapi.json", "--practice", "http://copies/crm")
+    practicum(*given, "--practice-auth", "bearer:env:COPIES", "--practice-private-network")
+    assert gateway.seen[0].json["practice"] == {
+        "base_url": "http://copies/crm",
+        "auth": {"kind": "bearer", "token": "hush"},
+        "private_network": True,
+    }
+    assert gateway.seen[0].json["auth"] == {"kind": "none"}
+    practicum(*given[:4])
+    assert gateway.seen[1].json["practice"] is None
+    for alone in (("--practice-auth", "bearer:env:COPIES"), ("--practice-private-network",)):
+        refused = practicum(*given[:4], *alone)
+        assert (refused.status, "no --practice" in refused.err) == (2, True)
+    refused = practicum(*given, "--practice-auth", "hush")
+    assert (refused.status, "--practice-auth" in refused.err, "hush" in refused.err) == (2, True, False)
+    assert len(gateway.seen) == 2
+
+
 def test_adding_a_system_from_a_file(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     path = tmp_path / "crm.json"
     path.write_text('{"openapi": "3.1.0", "x": null}')

@@ -49,7 +49,8 @@ def _services(state: StateDirectory, options: StackOptions | None = None) -> dic
 def test_the_worker_starts_last_and_the_gateway_after_what_it_needs(state: StateDirectory) -> None:
     waves = Stack(state, StackOptions(model=ModelServer.NONE, examples=True, usual_ports=False)).waves()
 
-    assert [[service.name for service in wave] for wave in waves] == [["temporal", *SYSTEMS], ["gateway"], ["worker"]]
+    names = [[service.name for service in wave] for wave in waves]
+    assert names == [["temporal", *SYSTEMS, "practice"], ["gateway"], ["worker"]]
 
 
 def test_every_service_knows_the_others_by_their_ports(state: StateDirectory) -> None:
@@ -66,6 +67,7 @@ def test_no_secret_stands_on_a_command_line_or_where_it_is_not_needed(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-provider")
     monkeypatch.setenv("CRM_API_KEY", "crm-secret")
+    monkeypatch.setenv("PRACTICE_TOKEN", "practice-secret")
     keys = state.keys()
     services = _services(state, StackOptions(model=ModelServer.NONE, examples=True, usual_ports=False))
 
@@ -75,6 +77,7 @@ def test_no_secret_stands_on_a_command_line_or_where_it_is_not_needed(
     assert holders == {"gateway"}
     assert services["worker"].secrets == {"PRACTICUM_API_KEY": keys.worker}
     assert services["crm"].secrets == {"CRM_API_KEY": "crm-secret"}
+    assert services["practice"].secrets == {"PRACTICE_TOKEN": "practice-secret"}
     assert keys.admin not in {*services["worker"].environment.values(), *services["crm"].environment.values()}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from practicum.cli.services.adapters import Adapters
 from practicum.cli.services.installed import (
     INSTALL_MODEL,
     examples_root,
@@ -15,7 +16,7 @@ from practicum.cli.services.installed import (
     missing_of,
     temporal_program,
 )
-from practicum.cli.services.local_model import WEIGHTS, local_model
+from practicum.cli.services.local_model import WEIGHTS
 from practicum.cli.services.ports import LOOPBACK, PortChooser
 from practicum.cli.services.probes import HttpProbe, LogProbe
 from practicum.cli.services.process import is_alive
@@ -31,13 +32,18 @@ PREFERRED_PORTS = {
     "crm": 8331,
     "erp": 8332,
     "cicd": 8333,
+    "practice": 8334,
 }
 """Where each service listens if nobody else does."""
+
+MODEL = "model"
+"""The name of the local model's server."""
 
 SYSTEMS = ("crm", "erp", "cicd")
 """The example systems."""
 
 _SECRET_NAME = re.compile(r"(_API_KEY|_KEY|_TOKEN|_SECRET|_PASSWORD|_CREDENTIALS)$|^PRACTICUM_")
+_PRACTICE_TOKEN = "PRACTICE_TOKEN"  # noqa: S105  # a variable's name
 _SYSTEM_CREDENTIALS = ("CRM_API_KEY", "ERP_CLIENT_ID", "ERP_CLIENT_SECRET", "CICD_TOKEN")
 _FIRST_MODEL_SECONDS = 180.0
 """At its first start the model's weights are re-coded, once."""
@@ -63,7 +69,7 @@ class StackOptions:
     """What is wanted.
 
     Attributes:
-        examples: whether the three example systems run too.
+        examples: whether the three example systems and the server of their practice copies run too.
         model: whether the embedded model is served.
         port: the gateway's port; None takes the usual one or, where that is in use, any.
         usual_ports: whether the usual ports are tried first.
@@ -154,8 +160,8 @@ class Stack:
         keys = self._state.keys()
         self._ports.of("gateway", asked=self._options.port)  # first, so that no other service takes what was asked for
         ground = [self._temporal()]
-        if self._wants_model():
-            ground.append(self._model())
+        if self.wants_model():
+            ground.append(self.model_server())
         if self._options.examples:
             ground.extend(self._systems())
         return [ground, [self._gateway(keys)], [self._worker(keys)]]
@@ -184,8 +190,13 @@ class Stack:
             urls={"Temporal UI": f"http://{LOOPBACK}:{ui}"},
         )
 
-    def _wants_model(self) -> bool:
-        if self._ports.runs("model"):
+    def wants_model(self) -> bool:
+        """Whether the local model is among the services: it runs already, or can and shall.
+
+        Raises:
+            ConfigurationError: it shall, and something that it needs is not installed.
+        """
+        if self._ports.runs(MODEL):
             return True
         if self._options.model is ModelServer.NONE:
             return False
@@ -197,17 +208,21 @@ class Stack:
             )
         return not missing
 
-    def _model(self) -> Service:
-        port = self._ports.of("model")
-        adapter = local_model().adapter
-        lora = () if adapter is None else ("--lora", str(adapter))
+    def model_server(self) -> Service:
+        """The local model's server with every adapter of this installation.
+
+        Raises:
+            ConfigurationError: the list of adapters is damaged, or a port is in use.
+        """
+        port = self._ports.of(MODEL)
+        lora = [part for path in Adapters(self._state).paths for part in ("--lora", str(path))]
         return Service(
-            name="model",
+            name=MODEL,
             command=_python("practicum_gateway.models.llama_server", "--model", WEIGHTS, *lora, "--port", str(port)),
             directory=self._state.path,
             probe=HttpProbe(port, "/health"),
             environment=_plain_environment(),
-            ports={"model": port},
+            ports={MODEL: port},
             timeout=_FIRST_MODEL_SECONDS,
         )
 
@@ -219,7 +234,7 @@ class Stack:
                 mend="Run this in a checkout of Practicum's repository, or leave --examples away.",
             )
         credentials = {name: os.environ[name] for name in _SYSTEM_CREDENTIALS if os.environ.get(name)}
-        return [self._system(name, root, credentials) for name in SYSTEMS]
+        return [*(self._system(name, root, credentials) for name in SYSTEMS), self._practice(root)]
 
     def _system(self, name: str, root: Path, credentials: Mapping[str, str]) -> Service:
         port = self._ports.of(name)
@@ -233,6 +248,20 @@ class Stack:
             secrets=credentials,
             ports={name: port},
             urls={f"Example {name.upper()}": f"http://{LOOPBACK}:{port}"},
+        )
+
+    def _practice(self, root: Path) -> Service:
+        """Copies of the systems for training; they know a secret of their own and none of the live systems'."""
+        port = self._ports.of("practice")
+        return Service(
+            name="practice",
+            command=_python("examples.systems.practice_server", "--port", str(port)),
+            directory=root,
+            probe=HttpProbe(port, "/healthz"),
+            environment=_plain_environment(),
+            secrets={name: os.environ[name] for name in (_PRACTICE_TOKEN,) if os.environ.get(name)},
+            ports={"practice": port},
+            urls={"Practice copies": f"http://{LOOPBACK}:{port}"},
         )
 
     def _gateway(self, keys: LocalKeys) -> Service:
