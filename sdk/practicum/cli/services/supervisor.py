@@ -104,7 +104,10 @@ class Supervisor:
         """
         self.state.prepare()
         kept = self.running()
-        self.state.write_services(kept)  # what died, or did not survive a reboot, is forgotten here
+        for service in self.state.services():
+            if service not in kept:  # it died, or did not survive a reboot: forgotten here
+                bury(service.process)
+        self.state.write_services(kept)
         names = {service.name for service in kept}
         started: list[str] = []
         with ExitStack() as undo:
@@ -117,6 +120,29 @@ class Supervisor:
                     self._await(service)
             undo.pop_all()
         return Launch(services=self.state.services(), started=tuple(started))
+
+    def restart(self, service: Service) -> RunningService:
+        """End a service and start it as it is described now; call it under the state directory's lock.
+
+        It keeps its place in the order of ending. If it does not come up, it runs no more; the others are left alone.
+
+        Args:
+            service: the service; one that does not run is started.
+
+        Raises:
+            ConfigurationError: it cannot be started, died early, or did not become ready in time.
+        """
+        names = [record.name for record in self.state.services()]
+        for record in self.state.services():
+            if record.name == service.name:
+                self._end(record)
+        with ExitStack() as undo:
+            self._start(service, undo)
+            self._await(service)
+            undo.pop_all()
+        records = {record.name: record for record in self.state.services()}
+        self.state.write_services(tuple(records[name] for name in dict.fromkeys((*names, service.name))))
+        return records[service.name]
 
     def down(self) -> tuple[Ending, ...]:
         """End what was started, last first; call it under the state directory's lock.
