@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 
 from practicum.cli.services.probes import HttpProbe, LogProbe
@@ -101,6 +102,37 @@ def test_a_failing_second_up_leaves_what_ran_before_alone(supervisor: Supervisor
         supervisor.up([[dummies.script("broken", "raise SystemExit(1)")]])
 
     assert supervisor.running() == first.services
+
+
+def test_a_service_started_anew_keeps_its_port_and_its_place(
+    supervisor: Supervisor, dummies: Dummies, state: StateDirectory
+) -> None:
+    one, two = dummies.server("one"), dummies.server("two")
+    before = supervisor.up([[one], [two]]).services
+    changed = replace(one, environment={**one.environment, "ANSWER": "anew"})
+
+    started = supervisor.restart(changed)
+
+    assert started.ports == before[0].ports
+    assert started.process != before[0].process
+    assert not is_alive(before[0].process)
+    assert httpx.get(started.urls["one"]).text == "anew"
+    assert state.services() == (started, before[1])
+    assert [ending.name for ending in supervisor.down()] == ["two", "one"]
+
+
+def test_a_service_that_does_not_come_up_anew_leaves_the_others_alone(
+    supervisor: Supervisor, dummies: Dummies, state: StateDirectory
+) -> None:
+    one, two = dummies.server("one"), dummies.server("two")
+    before = supervisor.up([[one], [two]]).services
+
+    with pytest.raises(ConfigurationError, match="'one' ended"):
+        supervisor.restart(dummies.script("one", "raise SystemExit(1)"))
+
+    assert state.services() == (before[1],)
+    assert is_alive(before[1].process)
+    assert [service.name for service in (supervisor.restart(one), *state.services())] == ["one", "two", "one"]
 
 
 def test_a_recycled_process_id_is_never_signalled(

@@ -72,8 +72,6 @@ class Adapters:
             ConfigurationError: it cannot be read or kept, or the list is damaged.
         """
         shelf = self._read()
-        with writable(self._folder):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             with source.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -113,6 +111,7 @@ class Adapters:
     def _copy(self, source: Path, target: Path) -> None:
         draft = target.with_suffix(".partial")
         with writable(target):
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(source, draft)
             draft.replace(target)
 
@@ -128,4 +127,6 @@ class Adapters:
             ) from error
 
     def _write(self, shelf: _Shelf) -> None:
+        with writable(self._list):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(self._list, shelf.model_dump_json(indent=2, exclude_defaults=True) + "\n")

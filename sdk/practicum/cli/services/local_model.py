@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -129,5 +130,6 @@ def _add(client: Practicum, spec: ModelSpec) -> None:
 
 
 def _chosen(client: Practicum, alias: str) -> bool:
-    """Whether somebody decided which version the alias names."""
-    return any(change.change in (Change.PROMOTED, Change.ROLLED_BACK) for change in client.models.promotions(alias))
+    """Whether somebody decided which version the alias names, since it is there."""
+    lately = takewhile(lambda done: done.change is not Change.REMOVED, client.models.promotions(alias))
+    return any(done.change is not Change.REGISTERED for done in lately)
