@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 MODEL ?= local
+WORKERS ?= auto
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo up down test lint format lock corpus clean
@@ -29,7 +30,7 @@ down: $(VENV)/.run
 	$(BIN)/practicum down
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
