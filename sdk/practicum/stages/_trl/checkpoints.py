@@ -83,7 +83,7 @@ def loop_arguments(settings: Training, folder: Path) -> dict[str, Any]:
         "bf16": settings.precision is Precision.BFLOAT16,
         "use_cpu": device() == "cpu",
         "seed": settings.seed,
-        "gradient_checkpointing": False,
+        "gradient_checkpointing": None,  # TRL would switch it on; None is off without naming the old or the new name
         "logging_steps": 1,
         "save_strategy": "steps",
         "save_steps": settings.save_every,

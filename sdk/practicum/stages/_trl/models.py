@@ -1,9 +1,10 @@
 """Models as they are loaded, given adapters, and saved."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ def settle(seed: int, threads: int | None) -> None:
     """Make what follows repeatable, on so many threads."""
     torch, transformers = libraries.torch(), libraries.transformers()
     transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
     if threads is not None:
         torch.set_num_threads(threads)
     transformers.set_seed(seed)
@@ -128,12 +130,39 @@ def load_base(
 
 def tokenise(loaded: Loaded, pieces: Sequence[Piece]) -> tuple[int, ...]:
     """The ids of rendered pieces, each tokenised on its own, only control pieces as control tokens."""
+    return _spelled(loaded.tokenizer, loaded.codec, pieces)
+
+
+def speller(folder: Path, codec: Codec) -> Callable[[Sequence[Piece]], tuple[int, ...]]:
+    """What tokenises for a model that is not loaded.
+
+    Args:
+        folder: of the model, or of its tokenizer alone.
+        codec: in which the model is spoken to.
+
+    Raises:
+        MissingExtraError: the extra `train` is not installed.
+        ConfigurationError: no tokenizer is there, or the codec is for other models.
+    """
+    return partial(_spelled, _tokenizer(folder), codec)
+
+
+def _tokenizer(folder: Path) -> Any:
+    try:
+        return libraries.transformers().AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"No tokenizer can be loaded from {folder}: {error}", mend="Name a folder that transformers can load."
+        ) from error
+
+
+def _spelled(tokenizer: Any, codec: Codec, pieces: Sequence[Piece]) -> tuple[int, ...]:
     ids: list[int] = []
     for piece in pieces:
         if piece.control:
-            ids.append(_control(loaded.tokenizer, loaded.codec, piece.text))
+            ids.append(_control(tokenizer, codec, piece.text))
         elif piece.text:
-            ids += loaded.tokenizer(piece.text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+            ids += tokenizer(piece.text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     return tuple(ids)
 
 

@@ -19,7 +19,6 @@ def convert(source: Path, folder: Path) -> None:
     """
     torch, transformers = libraries.torch(), libraries.transformers()
     libraries.gguf()  # transformers reads GGUF through it, and says so less clearly
-    transformers.utils.logging.disable_progress_bar()
     place = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
     tokenizer = transformers.AutoTokenizer.from_pretrained(**place)
     model = transformers.AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
