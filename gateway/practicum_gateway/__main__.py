@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import NoReturn
 
 import uvicorn
 
@@ -117,5 +118,13 @@ def _configure_logging() -> None:
     logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
+def leave(code: int) -> NoReturn:
+    """End the process without Python's finalisation: it is slow, and temporalio's threads now and then crash in it."""
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())
