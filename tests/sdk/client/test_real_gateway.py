@@ -24,6 +24,7 @@ from practicum.contracts.models import ModelSpec, Provider
 from practicum.contracts.tools import CallStatus
 from practicum.errors import ConflictError, ForbiddenError, NotFoundError, UnauthenticatedError
 from practicum.testing import ScriptedModelServer, call, say
+from tests.sdk.evaluation.reports import report_of
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
@@ -183,6 +184,40 @@ async def test_an_episode_from_its_start_to_its_export(
     row = json.loads((tmp_path / "out/chat.jsonl").read_text())
     assert [message["role"] for message in row["messages"]][-3:] == ["assistant", "tool", "assistant"]
     assert row["tools"][0]["function"]["name"] == tool.name
+
+
+def test_a_model_goes_to_a_better_version_and_back(
+    client: Practicum, practicum: Callable[..., Any], tmp_path: Path
+) -> None:
+    def evaluated(version: str, successes: int) -> str:
+        """An evaluation in which so many of 20 tasks were solved."""
+        report = report_of(
+            [[1.0]] * successes + [[0.0]] * (20 - successes), id=version, model=f"agent@{version}", version=version
+        )
+        path = tmp_path / f"{version}.json"
+        path.write_text(report.model_dump_json())
+        return str(path)
+
+    spec = ModelSpec(alias="agent", provider=Provider.LITELLM, target="openai/one", version="one")
+    client.models.register(spec)
+    for version in ("worse", "better"):
+        client.models.add_version(spec.model_copy(update={"version": version, "target": f"openai/{version}"}))
+    against = ("--against", evaluated("one", 8))
+    promote = ("models", "promote", "agent")
+
+    practicum(*promote, "worse", "--evaluation", evaluated("worse", 4), *against, status=5)
+    assert client.models.get("agent").version == "one"
+    done = practicum(*promote, "better", "--evaluation", evaluated("better", 20), *against)
+    assert (done["comparison"]["difference"], done["comparison"]["improved"]) == (0.6, 12)
+    assert client.models.get("agent").version == "better"
+    practicum("models", "rollback", "agent")
+    assert [each["version"] for each in practicum("models", "versions", "agent") if each["current"]] == ["one"]
+    assert [each["change"] for each in practicum("models", "promotions", "agent")] == [
+        "rolled_back",
+        "promoted",
+        "registered",
+    ]
+    client.models.remove("agent")
 
 
 def test_what_is_refused(client: Practicum, practicum: Callable[..., Any]) -> None:
