@@ -25,14 +25,28 @@ def prepare(client: Practicum, systems: Systems, choice: Choice, screen: Screen)
     Raises:
         PracticumError: the gateway refuses something.
     """
-    screen.heading("Connectors, from the OpenAPI documents that the systems serve")
-    for spec in systems.specs():
-        tools = _connect(client, spec)
-        screen.line(f"  {spec.name:<6} {spec.source}: {tools} tools")
+    connect(client, systems, screen)
     rules = client.rules.set(RuleSet.model_validate_json(RULES.read_bytes()))
     screen.line(f"  rules  {', '.join(rule.id for rule in rules.rules)}", "dim")
     info = client.models.register(choice.spec)
     screen.line(f"  model  {info.alias}: {info.version}", "dim")
+
+
+def connect(client: Practicum, systems: Systems, screen: Screen) -> None:
+    """Register the systems with their practice copies; what an earlier run left is replaced.
+
+    Args:
+        client: speaks for the administrator.
+        systems: the running systems.
+        screen: told what is registered.
+
+    Raises:
+        PracticumError: the gateway refuses one.
+    """
+    screen.heading("Connectors, from the OpenAPI documents that the systems serve")
+    for spec in systems.specs():
+        tools = _connect(client, spec)
+        screen.line(f"  {spec.name:<6} {spec.source}: {tools} tools")
 
 
 def _connect(client: Practicum, spec: ConnectorSpec) -> int:

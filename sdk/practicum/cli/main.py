@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from practicum.cli import access, approvals, connectors, datasets, episodes, evaluation, models, tools, trajectories
+from practicum.cli import (
+    access,
+    approvals,
+    connectors,
+    datasets,
+    episodes,
+    evaluation,
+    models,
+    path,
+    tools,
+    trajectories,
+)
 from practicum.cli.exits import EPILOG, exit_of
 from practicum.cli.output import plain
 from practicum.cli.run import run
@@ -35,6 +46,7 @@ app.command(
     "eval", epilog="**Example:** `practicum eval examples.tasks:SUITE --model local -k 2 --limit 96 --out zero-shot`"
 )(evaluation.eval_suite)
 app.command("compare", epilog="**Example:** `practicum compare zero-shot after-sft`")(evaluation.compare_reports)
+app.add_typer(path.app, name="path")
 app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")
 app.add_typer(access.keys_app, name="keys")

@@ -187,11 +187,7 @@ def start_of(path: PathSettings, stage: GrpoStage) -> SftStage | GrpoStage:
         ValueError: there is none before it.
     """
     before = path.stages[: path.stages.index(stage)]
-    found = [
-        each
-        for each in before
-        if isinstance(each, SftStage | GrpoStage) and stage.start in (None, name_of(each))
-    ]
+    found = [each for each in before if isinstance(each, SftStage | GrpoStage) and stage.start in (None, name_of(each))]
     if not found:
         wanted = "that trains" if stage.start is None else f"'{stage.start}' that trains"
         raise ValueError(f"{name_of(stage)}: no stage {wanted} stands before it")

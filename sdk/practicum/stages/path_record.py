@@ -77,13 +77,20 @@ class PathRecord:
         self.folder = folder
         self._path = folder / RECORD
         record = self._read()
-        self._done = {done.input: done for done in record.done}
+        # What somebody removed is due again.
+        self._done = {done.input: done for done in record.done if (folder / done.folder).is_dir()}
+        self._outputs = {done.input: done.output for done in self._done.values()}
         self._spent = dict(record.spent)
 
     @property
     def done(self) -> Mapping[str, Done]:
         """Finished works by input; it grows with `add`."""
         return self._done
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        """What came of finished works, by input; it grows with `add`."""
+        return self._outputs
 
     def spent(self, key: str) -> float:
         """Wall seconds spent on a work that is not finished."""
@@ -105,6 +112,7 @@ class PathRecord:
             ConfigurationError: it cannot be written.
         """
         self._done[done.input] = done
+        self._outputs[done.input] = done.output
         self._spent.pop(done.input, None)
         self._write()
 

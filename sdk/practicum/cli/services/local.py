@@ -76,15 +76,23 @@ def serve_adapter(state: StateDirectory, adapter: Path, report: Callable[[str], 
     """
     with state.lock():
         supervisor = Supervisor(state, report)
-        model = _service(supervisor.running(), MODEL)
-        if model is None:
-            raise ConfigurationError(
-                f"No local model server runs in {state.path}.", mend="Start it with: practicum up --model local"
-            )
+        model = _model_server(state)
         number, fresh = Adapters(state).keep(adapter)
         if not _loaded(model, state):
             _restart(state, supervisor, fresh=fresh)
         return number, local_url(model)
+
+
+def local_server(state: StateDirectory) -> str:
+    """Where the local model server of an installation listens.
+
+    Args:
+        state: the installation's folder.
+
+    Raises:
+        ConfigurationError: none runs.
+    """
+    return local_url(_model_server(state))
 
 
 def admin_of(state: StateDirectory) -> Practicum:
@@ -100,6 +108,15 @@ def admin_of(state: StateDirectory) -> Practicum:
     if gateway is None:
         raise ConfigurationError(f"No gateway runs in {state.path}.", mend="Start it with: practicum up")
     return Practicum(gateway.urls["Gateway"], state.keys().admin)
+
+
+def _model_server(state: StateDirectory) -> RunningService:
+    model = _service(Supervisor(state).running(), MODEL)
+    if model is None:
+        raise ConfigurationError(
+            f"No local model server runs in {state.path}.", mend="Start it with: practicum up --model local"
+        )
+    return model
 
 
 def _restart(state: StateDirectory, supervisor: Supervisor, *, fresh: bool) -> None:
