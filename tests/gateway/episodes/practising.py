@@ -8,11 +8,20 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from examples.systems.cicd.app import create_app as create_cicd
 from examples.systems.copies import Copies
 from examples.systems.credentials import Credentials
 from examples.systems.crm.app import create_app as create_crm
 from examples.systems.erp.app import create_app as create_erp
-from practicum.contracts.connectors import ApiKeyAuth, ClientCredentialsAuth, ConnectorSpec, Mode, PracticeSpec
+from practicum.contracts.connectors import (
+    ApiKeyAuth,
+    Auth,
+    BearerAuth,
+    ClientCredentialsAuth,
+    ConnectorSpec,
+    Mode,
+    PracticeSpec,
+)
 from practicum.contracts.episodes import Episode
 from practicum.contracts.tasks import States
 from practicum.contracts.tools import CallStatus
@@ -114,9 +123,12 @@ async def practising(world: World, *, most: int = 20) -> AsyncGenerator[Ground]:
     live = {
         "crm": Overheard(create_crm(":memory:", credentials=LIVE, seed=START["crm"])),  # type: ignore[arg-type]
         "erp": Overheard(create_erp(":memory:", credentials=LIVE, seed=START["erp"])),  # type: ignore[arg-type]
+        "cicd": Overheard(create_cicd(":memory:", credentials=LIVE)),
     }
-    async with served(practice) as practice_url, served(live["crm"]) as crm, served(live["erp"]) as erp:
-        for spec in specs({"crm": crm, "erp": erp}, practice_url):
+    async with contextlib.AsyncExitStack() as stack:
+        practice_url = await stack.enter_async_context(served(practice))
+        urls = {name: await stack.enter_async_context(served(app)) for name, app in live.items()}
+        for spec in specs(urls, practice_url):
             answer = await world.admin.post("/v1/connectors", json=spec.model_dump(mode="json"))
             assert answer.status_code == 201, answer.text
         yield Ground(world, live, copies, practice, practice_url)
@@ -124,29 +136,26 @@ async def practising(world: World, *, most: int = 20) -> AsyncGenerator[Ground]:
 
 
 def specs(live: dict[str, str], practice_url: str) -> tuple[ConnectorSpec, ...]:
-    crm, erp = live["crm"], live["erp"]
-    return (
+    auth, practice = _auth(LIVE), _auth(Credentials.of_practice({"PRACTICE_TOKEN": TOKEN}))
+    return tuple(
         ConnectorSpec(
-            name="crm",
-            source=f"{crm}/openapi.json",
-            base_url=crm,
-            auth=ApiKeyAuth(value=LIVE.crm_api_key),
+            name=name,
+            source=f"{url}/openapi.json",
+            base_url=url,
+            auth=auth[name],
             private_network=True,
-            practice=PracticeSpec(base_url=f"{practice_url}/crm/", auth=ApiKeyAuth(value=TOKEN), private_network=True),
-        ),
-        ConnectorSpec(
-            name="erp",
-            source=f"{erp}/openapi.json",
-            base_url=erp,
-            auth=ClientCredentialsAuth(client_id=LIVE.erp_client_id, client_secret=LIVE.erp_client_secret),
-            private_network=True,
-            practice=PracticeSpec(
-                base_url=f"{practice_url}/erp",
-                auth=ClientCredentialsAuth(client_id="practicum", client_secret=TOKEN),
-                private_network=True,
-            ),
-        ),
+            practice=PracticeSpec(base_url=f"{practice_url}/{name}/", auth=practice[name], private_network=True),
+        )
+        for name, url in live.items()
     )
+
+
+def _auth(known: Credentials) -> dict[str, Auth]:
+    return {
+        "crm": ApiKeyAuth(value=known.crm_api_key),
+        "erp": ClientCredentialsAuth(client_id=known.erp_client_id, client_secret=known.erp_client_secret),
+        "cicd": BearerAuth(token=known.cicd_token),
+    }
 
 
 def practice_spec(url: str, name: str) -> ConnectorSpec:
