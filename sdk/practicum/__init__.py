@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ClientCredentialsAuth,
         ConnectorSpec,
         Mode,
+        PracticeSpec,
     )
     from practicum.contracts.episodes import (
         Cause,
@@ -90,6 +91,7 @@ __all__ = [
     "NotFoundError",
     "Observation",
     "Outcome",
+    "PracticeSpec",
     "Practicum",
     "PracticumError",
     "Provider",
@@ -148,6 +150,7 @@ _HOMES = {
     "NotFoundError": "practicum.errors",
     "Observation": "practicum.contracts.tools",
     "Outcome": "practicum.contracts.access",
+    "PracticeSpec": "practicum.contracts.connectors",
     "Practicum": "practicum.client",
     "PracticumError": "practicum.errors",
     "Provider": "practicum.contracts.models",
