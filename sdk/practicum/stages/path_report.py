@@ -75,17 +75,8 @@ def compared(before: EvaluationReport, after: EvaluationReport) -> Comparison | 
         return None
 
 
-COLUMNS = (
-    "stage",
-    "n",
-    "success",
-    "pass^k",
-    "against the stage before",
-    "unscored",
-    "training",
-    "evaluation",
-    "tokens",
-)
+COLUMNS = ("stage", "n", "success", "pass^k", "difference", "unscored", "training", "evaluation", "tokens")
+"""Headings; the difference is to the stage before, on the same tasks."""
 
 
 def rows_of_report(report: PathReport) -> Iterator[Sequence[str]]:
