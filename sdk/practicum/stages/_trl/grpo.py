@@ -78,7 +78,8 @@ def train(loaded: Loaded, feed: Feed, settings: GrpoSettings, course: Course, la
         processing_class=loaded.tokenizer,
     )
     follow(trainer, course)
-    trainer.train(resume_from_checkpoint=None if latest is None else str(latest.folder))
+    with libraries.quiet():
+        trainer.train(resume_from_checkpoint=None if latest is None else str(latest.folder))
     return int(trainer.state.global_step)
 
 

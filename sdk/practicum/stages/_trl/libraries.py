@@ -3,6 +3,7 @@
 # pyright: reportMissingImports=false, reportMissingTypeStubs=false, reportUnknownVariableType=false
 """The libraries of the extra `train`, imported when they are first needed."""
 
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,14 @@ def _extra(purpose: str) -> Generator[None]:
         yield
     except ImportError as error:
         raise MissingExtraError("train", purpose) from error
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """These libraries on good terms with each other: what one deprecates and another still uses is not told here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
 
 
 def torch() -> Any:

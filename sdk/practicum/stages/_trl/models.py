@@ -118,10 +118,11 @@ def load_base(
             f"No model can be loaded from {folder}: {error}", mend="Name a folder that transformers can load."
         ) from error
     model = model.to(device())
-    if adapter is not None:
-        model = libraries.peft().PeftModel.from_pretrained(model, adapter, is_trainable=True)
-    elif lora is not None:
-        model = _with_adapter(model, lora)
+    with libraries.quiet():
+        if adapter is not None:
+            model = libraries.peft().PeftModel.from_pretrained(model, adapter, is_trainable=True)
+        elif lora is not None:
+            model = _with_adapter(model, lora)
     stop = _control(tokenizer, codec, codec.stop)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.convert_ids_to_tokens(stop)

@@ -53,7 +53,8 @@ def train(
         processing_class=loaded.tokenizer,
     )
     follow(trainer, course)
-    trainer.train(resume_from_checkpoint=None if latest is None else str(latest.folder))
+    with libraries.quiet():
+        trainer.train(resume_from_checkpoint=None if latest is None else str(latest.folder))
     return int(trainer.state.global_step)
 
 
