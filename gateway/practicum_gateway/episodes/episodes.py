@@ -252,15 +252,15 @@ class Episodes:
         await self._practice.release(episode)
 
     async def answered(self, approval: Approval) -> None:
-        """Tell an episode that a question of it was answered.
+        """Tell an episode that a question of it was answered; a repeated answer is recorded once.
 
         Raises:
             GatewayUnavailableError: its workflow could not be told; the answer stands, and may be given again.
         """
         if approval.episode is None:
             return
-        approved = approval.status is ApprovalStatus.APPROVED
-        await self._record.event(
+        approved = approval.status in {ApprovalStatus.APPROVED, ApprovalStatus.USED}
+        await self._record.events.append_once(
             approval.episode,
             "approval.decided",
             approval.step,
@@ -272,7 +272,10 @@ class Episodes:
                 "decided_by": approval.decided_by,
                 "reason": approval.reason,
             },
+            by="approval",
         )
+        if approval.status is ApprovalStatus.USED:  # its call went ahead: nobody waits for this answer
+            return
         await self._calls.run_again(approval.episode)
         stored = await self._record.episodes.get(approval.episode)
         if stored.episode.driver is Driver.TEMPORAL:

@@ -56,6 +56,23 @@ class Events:
             await append_event(session, episode, kind, step, data)
         self.announce(episode)
 
+    async def append_once(
+        self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], *, by: str
+    ) -> None:
+        """Append an event unless one of its kind with the same `data[by]` is there, and wake those who follow.
+
+        Raises:
+            NotFoundError: there is no such episode.
+        """
+        same = select(EventRow.sequence).where(
+            EventRow.episode == episode, EventRow.type == kind, EventRow.data[by].as_string() == data[by]
+        )
+        async with self._store.write() as session:
+            if await session.scalar(same) is not None:
+                return
+            await append_event(session, episode, kind, step, data)
+        self.announce(episode)
+
     def announce(self, episode: str) -> None:
         """Wake those who follow, after a transaction that appended events was committed."""
         self._bell.ring(episode)
