@@ -28,7 +28,7 @@ PATH = PathSettings.model_validate(
         "stages": [
             {
                 "stage": "sft",
-                "settings": school.sft(epochs=12, rows_per_step=20, rows_at_once=20, save_every=2, system=None),
+                "settings": school.sft(epochs=4, rows_per_step=20, rows_at_once=20, save_every=2, system=None),
             },
             {
                 "stage": "grpo",

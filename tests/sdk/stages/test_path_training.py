@@ -34,8 +34,8 @@ def test_killed_in_sft_and_in_grpo(tmp_path: Path) -> None:
     second = walked(tmp_path, "grpo step 3/")
     assert second[:2] == ["references: done before", "sft/dataset: done before"]
     steps = [line.split()[2] for line in second if line.startswith("sft step")]
-    assert steps[0] == "3/36"  # the checkpoint of step 2 was whole
-    assert steps[-1] == "36/36"
+    assert steps[0] == "3/12"  # the checkpoint of step 2 was whole
+    assert steps[-1] == "12/12"
 
     third = walked(tmp_path)
     assert [line.removesuffix(": done before") for line in third if line.endswith("done before")] == [
