@@ -17,6 +17,7 @@ from practicum.cli import (
     models,
     path,
     tools,
+    train,
     trajectories,
 )
 from practicum.cli.exits import EPILOG, exit_of
@@ -46,6 +47,7 @@ app.command(
     "eval", epilog="**Example:** `practicum eval examples.tasks:SUITE --model local -k 2 --limit 96 --out zero-shot`"
 )(evaluation.eval_suite)
 app.command("compare", epilog="**Example:** `practicum compare zero-shot after-sft`")(evaluation.compare_reports)
+app.add_typer(train.app, name="train")
 app.add_typer(path.app, name="path")
 app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")

@@ -16,6 +16,7 @@ from practicum.stages._trl.policy import LocalPolicy
 from practicum.stages.balance import Balance
 from practicum.stages.bases import base_of
 from practicum.stages.bundle import Bundle, Source, read_bundle
+from practicum.stages.extra import require
 from practicum.stages.finishing import finish
 from practicum.stages.groups import Batch, batch_of
 from practicum.stages.lockstep import play
@@ -57,6 +58,7 @@ def train_grpo(
         ConflictError: the folder holds something else.
         UpstreamError: the practice systems cannot be opened, or failed in every attempt of a step.
     """
+    require()
     settings = settings or GrpoSettings()
     parent = read_bundle(start)
     tasks = _tasks(suite, settings)

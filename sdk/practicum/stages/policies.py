@@ -7,6 +7,7 @@ from practicum.stages._trl.models import Loaded, load_base, settle
 from practicum.stages._trl.policy import LocalPolicy
 from practicum.stages.bases import base_of
 from practicum.stages.bundle import Bundle, check_template, read_bundle
+from practicum.stages.extra import require
 from practicum.stages.finishing import weights_of
 from practicum.stages.sampler import Sampler
 from practicum.stages.settings import Precision
@@ -37,6 +38,7 @@ def open_policy(
         MissingExtraError: the extra `train` is not installed.
         ConfigurationError: the bundle, its base or its template is not what it was.
     """
+    require()
     manifest = read_bundle(bundle)
     settle(seed, threads)
     loaded = load_bundle(bundle, manifest, cache, precision)

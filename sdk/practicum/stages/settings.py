@@ -180,6 +180,8 @@ def _put(tree: dict[str, JsonValue], path: Sequence[str], value: JsonValue) -> N
         if not isinstance(inner, dict):
             raise ConfigurationError(f"{'.'.join(path)} is set twice, as a value and as a group.")
         tree = inner
+    if path[-1] in tree:
+        raise ConfigurationError(f"{'.'.join(path)} is set twice.", mend="Give each setting once.")
     tree[path[-1]] = value
 
 

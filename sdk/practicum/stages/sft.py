@@ -9,6 +9,7 @@ from practicum.stages._trl import sft as trainer
 from practicum.stages._trl.checkpoints import course_of
 from practicum.stages._trl.models import Loaded, load_base, settle
 from practicum.stages.bundle import Base, Bundle, Source, read_bundle
+from practicum.stages.extra import require
 from practicum.stages.finishing import finish
 from practicum.stages.progress import Listener, silent
 from practicum.stages.rows import Rows, check_rows, read_rows
@@ -46,6 +47,7 @@ def train_sft(
         ConfigurationError: dataset, model and codec do not fit each other.
         ConflictError: the folder holds something else.
     """
+    require()
     settings = settings or SftSettings()
     dialect = codec_named(codec)
     rows = read_rows(dataset, dialect)

@@ -5,10 +5,6 @@ from importlib.util import find_spec
 import pytest
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "train: needs the extra `train` (torch, transformers, peft, trl)")
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("train") is not None and any(find_spec(name) is None for name in ("torch", "trl")):
         pytest.skip("training is NOT tested here: install it with pip install 'practicum[train]'")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from practicum.errors import MissingExtraError
+from practicum.stages.extra import EXTRA
 
 
 @contextmanager
@@ -16,7 +17,7 @@ def _extra(purpose: str) -> Generator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingExtraError("train", purpose) from error
+        raise MissingExtraError(EXTRA, purpose) from error
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from practicum.files import whole_folder
 from practicum.stages._trl import libraries
+from practicum.stages.extra import require
 
 
 def convert(source: Path, folder: Path) -> None:
@@ -17,8 +18,8 @@ def convert(source: Path, folder: Path) -> None:
         MissingExtraError: the extra `train` is not installed.
         ConfigurationError: the folder cannot be written.
     """
+    require()  # transformers reads GGUF through `gguf`, and says so less clearly
     torch, transformers = libraries.torch(), libraries.transformers()
-    libraries.gguf()  # transformers reads GGUF through it, and says so less clearly
     place = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
     tokenizer = transformers.AutoTokenizer.from_pretrained(**place)
     model = transformers.AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
