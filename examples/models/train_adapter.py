@@ -9,6 +9,7 @@ computed only where there is a loss.
 """
 
 import argparse
+import hashlib
 import json
 import logging
 import os
@@ -343,6 +344,7 @@ def main() -> None:
     trainer.export(out / "adapter.gguf", settings)
     record = {
         "data": read_source(rows_path),
+        "start": hashlib.sha256(start.read_bytes()).hexdigest() if start else None,
         "settings": asdict(settings),
         "rows": len(rows),
         "steps": len(losses),

