@@ -1,17 +1,20 @@
 """Taking secrets out of texts, in every spelling in which they might come back."""
 
+import html
 import json
+import re
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
 REDACTED = "[redacted]"
 """Stands where a secret stood."""
 
+_PERCENT = re.compile("%[0-9A-F]{2}")
 _SHORTEST_SECRET = 4  # shorter ones occur in any text by chance
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """The text without the secrets, as they are, URL-encoded or escaped in JSON."""
+    """The text without the secrets, as they are, URL-encoded, or escaped in HTML, in JSON or in JSON within JSON."""
     for spelling in _all_spellings(secrets):
         text = text.replace(spelling, REDACTED)
     return text
@@ -30,6 +33,14 @@ def _all_spellings(secrets: Iterable[str]) -> list[str]:
 
 
 def _spellings(secret: str) -> set[str]:
-    plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-    slashed = {spelling.replace("/", "\\/") for spelling in plain}
-    return {*plain, *slashed, quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    once = {secret, *_in_json(secret)}
+    twice = {*once, *(spelling for known in once for spelling in _in_json(known))}
+    slashed = {spelling.replace("/", "\\/") for spelling in twice}
+    encoded = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
+    lowered = {_PERCENT.sub(lambda found: found[0].lower(), spelling) for spelling in encoded}
+    escaped = {html.escape(secret), html.escape(secret, quote=False), html.escape(secret).replace("&#x27;", "&#39;")}
+    return {*twice, *slashed, *encoded, *lowered, *escaped}
+
+
+def _in_json(text: str) -> tuple[str, str]:
+    return json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]

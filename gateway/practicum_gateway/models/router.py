@@ -10,6 +10,7 @@ from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Tool
 from practicum.errors import PracticumError
+from practicum_gateway.models.keyless import KeylessText, without_key
 from practicum_gateway.models.provider import Completed, ModelProvider, Prompt
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.versions import version_of
@@ -74,7 +75,8 @@ class Models:
             RequestError: the provider refuses the request; another try will not help.
         """
         with _span(self._tracer, prompt, episode) as span:
-            completed = await self._providers[prompt.spec.provider].complete(prompt)
+            answer = await self._providers[prompt.spec.provider].complete(prompt)
+            completed = without_key(answer, prompt.api_key)
             _note(span, completed)
             return completed
 
@@ -89,11 +91,15 @@ class Models:
             ModelProviderError: as for `complete`; also when the answer breaks off.
             RequestError: as for `complete`.
         """
+        text = KeylessText(prompt.api_key)
         with _span(self._tracer, prompt, episode) as span:
             async for piece in self._providers[prompt.spec.provider].stream(prompt):
+                given = text.add(piece) if isinstance(piece, str) else text.rest()
+                if given:
+                    yield given
                 if isinstance(piece, Completed):
                     _note(span, piece)
-                yield piece
+                    yield without_key(piece, prompt.api_key)
 
 
 def merged(defaults: Sampling, overrides: Sampling) -> Sampling:

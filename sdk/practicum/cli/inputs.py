@@ -68,6 +68,8 @@ def json_of(text: str, what: str) -> JsonValue:
         value: JsonValue = json.loads(text)
     except ValueError as error:
         raise ConfigurationError(f"{what} is no JSON: {error}.", mend="Mend the text there.") from None
+    except RecursionError:
+        raise ConfigurationError(f"{what} nests too deep to be read.", mend="Flatten it.") from None
     return value
 
 

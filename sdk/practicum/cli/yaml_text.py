@@ -32,6 +32,8 @@ def parse_yaml(text: str, source: str) -> JsonValue:
         return _value(yaml.compose(text, Loader=yaml.SafeLoader), ())
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{source} is no YAML: {error}.", mend="Mend the text there.") from None
+    except RecursionError:
+        raise ConfigurationError(f"{source} nests too deep to be read.", mend="Flatten it.") from None
 
 
 def _value(node: Any, above: tuple[Any, ...]) -> JsonValue:

@@ -68,7 +68,7 @@ def _checked_url(url: str) -> str:
         )
     if not usable or parts.query or parts.fragment:
         raise ConfigurationError(
-            f"The gateway's URL cannot be used: {url!r}.", mend="It looks like http://127.0.0.1:8700, without a query."
+            f"The gateway's URL cannot be used: {url!r}.", mend="It looks like http://127.0.0.1:8321, without a query."
         )
     return url.rstrip("/")
 

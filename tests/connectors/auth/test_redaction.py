@@ -1,3 +1,4 @@
+import html
 import json
 from urllib.parse import quote
 
@@ -5,7 +6,7 @@ import pytest
 
 from practicum_connectors.auth import REDACTED, redact, redact_bytes
 
-SECRET = 's3cr"et/+ü='
+SECRET = 's3cr"et/+ü=&\\'
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,11 @@ SECRET = 's3cr"et/+ü='
         json.dumps({"key": SECRET}),
         json.dumps({"key": SECRET}, ensure_ascii=False),
         json.dumps({"key": SECRET}).replace("/", "\\/"),
+        json.dumps({"request": json.dumps({"key": SECRET})}),
+        json.dumps({"request": json.dumps({"key": SECRET}, ensure_ascii=False)}, ensure_ascii=False),
+        f"?key={quote(SECRET, safe='').lower()}",
+        f"<pre>{html.escape(SECRET)}</pre>",
+        f"<pre>{html.escape(SECRET, quote=False)}</pre>",
     ],
 )
 def test_secrets_are_taken_out_in_every_spelling(text: str) -> None:
