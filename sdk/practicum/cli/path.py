@@ -12,14 +12,14 @@ from practicum.cli.exits import INTERRUPTED
 from practicum.cli.inputs import document_of, suite_of
 from practicum.cli.output import JsonOption, remark, say, show_json, show_table
 from practicum.cli.services.commands import DEFAULT_STATE, StateOption
-from practicum.cli.services.installed import missing_of
 from practicum.cli.services.signals import interruptible
 from practicum.cli.services.state import StateDirectory
 from practicum.codecs.registry import codec_named
 from practicum.contracts.problems import FieldProblem
-from practicum.errors import ConfigurationError, MissingExtraError
+from practicum.errors import ConfigurationError
 from practicum.stages.bases import find_base
 from practicum.stages.bundle import Base
+from practicum.stages.extra import require
 from practicum.stages.maker import SuiteMaker
 from practicum.stages.path import Facts, PathSettings, Standing, WorkKind, standings, works_of
 from practicum.stages.path_record import PathRecord, path_folder
@@ -115,10 +115,8 @@ class _Scene:
         Raises:
             MissingExtraError: training is due and cannot be done here.
         """
-        due = [each.work for each in self.standings(record) if each.output is None and each.work.kind in _NEEDS_TRAIN]
-        if due and (missing := missing_of("train")):
-            lacking = f"{', '.join(work.name for work in due)}; not installed: {', '.join(missing)}"
-            raise MissingExtraError("train", f"What is due of this path ({lacking})")
+        if any(each.output is None and each.work.kind in _NEEDS_TRAIN for each in self.standings(record)):
+            require()
         maker = SuiteMaker(
             self._suite,
             self._base,

@@ -3,6 +3,7 @@
 # pyright: reportMissingImports=false, reportMissingTypeStubs=false, reportUnknownVariableType=false
 """The libraries of the extra `train`, imported when they are first needed."""
 
+import os
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,6 +15,10 @@ from practicum.stages.extra import EXTRA
 
 @contextmanager
 def _extra(purpose: str) -> Generator[None]:
+    # OpenMP reads these when it is loaded. Threads that spin while they wait for each other starve whoever shares the
+    # machine with them, themselves included: on two busy cores a step took ten times as long.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")
     try:
         yield
     except ImportError as error:
