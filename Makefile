@@ -25,7 +25,8 @@ demo: $(VENV)/.run
 
 # The stages on the example systems: prompt, retrieval, SFT, GRPO, each measured on the same held-out tasks. An hour or so.
 path: $(VENV)/.dev
-	$(BIN)/practicum up --examples
+	$(BIN)/practicum up --examples --model local
+	$(BIN)/python -m examples.connect
 	$(BIN)/practicum path run examples/path.yaml
 
 up: $(VENV)/.run
