@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, cast
 
-from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
 from practicum.errors import CallError
+from practicum_connectors.patterns import BoundedValidator
 from practicum_connectors.request.formats import EXAMPLES, FORMATS
 
 _MOST_PROBLEMS = 8
@@ -29,7 +29,7 @@ class ArgumentCheck:
             tool: the tool.
         """
         self._tool = tool
-        self._validator = Draft202012Validator(tool.input_schema, format_checker=FORMATS)
+        self._validator = BoundedValidator(tool.input_schema, format_checker=FORMATS)
 
     def check(self, arguments: JsonObject) -> None:
         """Say what is wrong with the arguments, all of it.

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema_path import SchemaPath
 from openapi_core.casting.schemas import oas31_types_caster
@@ -24,6 +23,7 @@ from practicum.errors import CallError
 from practicum_connectors.catalogue.plan import Argument, ToolPlan
 from practicum_connectors.document.operations import VARIABLE
 from practicum_connectors.exchange import HttpRequest
+from practicum_connectors.patterns import BoundedValidator
 from practicum_connectors.request.arguments import explain
 from practicum_connectors.request.formats import FORMATS
 from practicum_connectors.request.parse import READERS, RawValues, Shape, cookie_pairs, query_pairs
@@ -46,7 +46,7 @@ class RequestCheck:
         self._host_url = f"{parts.scheme}://{parts.netloc}"
         names = dict.fromkeys(VARIABLE.findall(plan.operation.path.partition("?")[0]))
         self._variables = {name: f"p{number}" for number, name in enumerate(names)}
-        schemas = SharedFormats(Draft202012Validator, FORMATS)
+        schemas = SharedFormats(BoundedValidator, FORMATS)
         casters = SchemaCastersFactory(schemas, oas31_types_caster)
         self._reader = RequestReader(
             SchemaPath.from_dict(cast("Any", self._document(base_url))),

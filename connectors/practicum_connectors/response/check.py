@@ -13,6 +13,7 @@ from practicum_connectors.document.load import Document
 from practicum_connectors.document.operations import Operation
 from practicum_connectors.document.pointers import Node, as_node, text_of
 from practicum_connectors.exchange import HttpResponse
+from practicum_connectors.patterns import BoundedValidator
 from practicum_connectors.request.arguments import explain
 
 _MOST_BYTES = 64 * 1024
@@ -81,7 +82,7 @@ class ResponseChecks:
         except (DocumentError, RecursionError):
             return None  # a broken description cannot be departed from
         schema = converted.schema if isinstance(converted.schema, dict) else {}
-        return Draft202012Validator({**schema, "$defs": definitions}) if schema else None
+        return BoundedValidator({**schema, "$defs": definitions}) if schema else None
 
 
 def _media(described: Node, media_type: str) -> tuple[str, Node | None]:

@@ -13,6 +13,7 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Effect, Tool
 from practicum.errors import RequestError
+from practicum_connectors.patterns import SlowPatternError, StrictValidator
 from practicum_gateway.access.principals import CALLERS
 
 BUILT_IN = "built-in."
@@ -49,7 +50,7 @@ def decide(rules: RuleSet, tool: Tool, role: Role, arguments: JsonObject) -> Dec
             continue
         try:
             matches = rule.arguments is None or _fits(rule.arguments, arguments)
-        except (Unresolvable, RecursionError):
+        except (Unresolvable, RecursionError, SlowPatternError):
             reason = f"The arguments schema of rule '{rule.id}' cannot be evaluated."
             return Decision(outcome=Outcome.DENY, rule=rule.id, reason=reason)
         if matches:
@@ -88,7 +89,7 @@ def _speaks_of(rule: Rule, tool: Tool, role: Role) -> bool:
 
 def _fits(schema: JsonObject, arguments: JsonObject) -> bool:
     # An empty registry: a $ref in a rule never makes the gateway fetch anything.
-    validator: Any = Draft202012Validator(schema, registry=Registry())
+    validator: Any = StrictValidator(schema, registry=Registry())
     return bool(validator.is_valid(arguments))
 
 

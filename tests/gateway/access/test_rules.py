@@ -114,6 +114,11 @@ def test_a_schema_that_cannot_be_evaluated_denies() -> None:
     assert decide(RuleSet(rules=(broken,)), tool(), Role.AGENT, {"a": 1}).outcome is Outcome.DENY
 
 
+def test_text_that_wears_a_pattern_out_does_not_slip_past_its_rule() -> None:
+    fence = Rule(id="fence", arguments={"properties": {"a": {"pattern": "^(a|a)*$"}}}, outcome=Outcome.ALLOW)
+    assert decide(RuleSet(rules=(fence,)), tool(), Role.AGENT, {"a": "a" * 60 + "!"}).outcome is Outcome.DENY
+
+
 async def test_the_latest_set_is_in_force_and_a_refused_one_changes_nothing(store: Store) -> None:
     rulebook, admin = Rulebook(store), Principal(name="root", role=Role.ADMIN, key_id="k")
     assert await rulebook.current() == RuleSet()

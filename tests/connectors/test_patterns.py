@@ -1,0 +1,46 @@
+"""A document's pattern cannot stop the process, whatever it is matched against."""
+
+import time
+from typing import Any
+
+import pytest
+
+from practicum_connectors.patterns import BoundedValidator, SlowPatternError, StrictValidator, found
+
+ENDLESS, TEXT = "^(a|a)*$", "a" * 60 + "!"  # tried in 2 ** 60 ways by a matcher that goes back
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"pattern": ENDLESS}, TEXT),
+        ({"patternProperties": {ENDLESS: {}}}, {TEXT: 1}),
+        ({"patternProperties": {ENDLESS: {}}, "additionalProperties": False}, {TEXT: 1}),
+        ({"pattern": "("}, "a"),
+    ],
+)
+def test_what_takes_too_long_does_not_fit(schema: dict[str, Any], value: Any) -> None:
+    began = time.monotonic()
+    bounded: Any = BoundedValidator(schema)
+    assert not bounded.is_valid(value)
+    strict: Any = StrictValidator(schema)
+    with pytest.raises(SlowPatternError):
+        strict.is_valid(value)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("validator", [BoundedValidator, StrictValidator])
+def test_other_schemas_mean_what_they_meant(validator: Any) -> None:
+    schema = {
+        "properties": {"sku": {"pattern": "^[A-Z]{2}-\\d+$"}},
+        "patternProperties": {"^x-": {"type": "integer"}},
+        "additionalProperties": {"type": "string"},
+    }
+    right: list[Any] = [{"sku": "AB-1"}, {"x-a": 1, "other": "b"}, {}, {"sku": 1}, "text", []]
+    for fits in right:
+        assert validator(schema).is_valid(fits), fits
+    for wrong in ({"sku": "ab-1"}, {"x-a": "1"}, {"other": 1}):
+        assert not validator(schema).is_valid(wrong), wrong
+    assert not validator({"additionalProperties": False}).is_valid({"a": 1})
+    assert found("b", "abc")
+    assert not found("^b", "abc")
