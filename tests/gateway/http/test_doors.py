@@ -73,6 +73,8 @@ async def test_a_key_expires(gateway: httpx.AsyncClient, house: House) -> None:
 
 
 ADMINISTRATION: tuple[tuple[str, str, Any], ...] = (
+    ("POST", "/v1/connectors", {"name": "crm", "source": "http://127.0.0.1:1/openapi.json"}),
+    ("DELETE", "/v1/connectors/crm", None),
     ("GET", "/v1/keys", None),
     ("POST", "/v1/keys", {"principal": "me", "role": "admin"}),
     ("DELETE", "/v1/keys/boot_admin", None),
