@@ -19,6 +19,9 @@ def _extra(purpose: str) -> Generator[None]:
     # machine with them, themselves included: on two busy cores a step took ten times as long.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    # Models and datasets are folders here: nothing is fetched from a hub, and no hub is told that they are used.
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         yield
     except ImportError as error:
