@@ -93,16 +93,16 @@ def _trainer_class(loaded: Loaded, feed: Feed, settings: GrpoSettings, course: C
 
     class Trainer(parent):
         _wanted: Any = None
+        _sampled: Any = None
 
         def _generate_and_score_completions(self, _inputs: Any) -> Any:
             batch = feed.attempts(int(self.state.global_step))
             course.figures.update(batch.figures)
+            course.figures["trained_tokens"] = float(batch.trained)
             tensors = _tensors(batch.rows, self.accelerator.device)
-            with libraries.torch().no_grad():
-                _measure(loaded, tensors, course, settings.rows_at_once)
-                if self.beta:
+            if self.beta:
+                with libraries.torch().no_grad():
                     tensors["ref_per_token_logps"] = self._distant(tensors)
-            del tensors["sampled"]
             return tensors
 
         def _distant(self, tensors: Any) -> Any:
@@ -112,6 +112,7 @@ def _trainer_class(loaded: Loaded, feed: Feed, settings: GrpoSettings, course: C
 
         def _compute_loss(self, model: Any, inputs: Any) -> Any:
             self._wanted = inputs["completion_mask"] * inputs["tool_mask"]
+            self._sampled = inputs["sampling_per_token_logps"]
             loss: Any = parent._compute_loss(self, model, inputs)  # noqa: SLF001  the hook that this class replaces
             if self._step % self.args.steps_per_generation == 0 and (rows := feed.replay(int(self.state.global_step))):
                 again = replayed(loaded, rows)
@@ -124,7 +125,10 @@ def _trainer_class(loaded: Loaded, feed: Feed, settings: GrpoSettings, course: C
         ) -> Any:
             wanted = _over(input_ids, self._wanted)
             scores = score(loaded, input_ids, attention_mask, wanted, temperature=settings.temperature)
-            return scores.logprobs[:, -logits_to_keep:], scores.entropy[:, -logits_to_keep:], None
+            logprobs = scores.logprobs[:, -logits_to_keep:]
+            if settings.temperature == 1.0:
+                _compare(logprobs.detach(), self._sampled, self._wanted.bool(), course)
+            return logprobs, scores.entropy[:, -logits_to_keep:], None
 
         def create_model_card(self, *_: Any, **__: Any) -> None:
             """The bundle's manifest says it."""
@@ -151,6 +155,7 @@ def _tensors(rows: Sequence[Scored], device: Any) -> dict[str, Any]:
     ids = padded([row.ids for row in rows], torch.long)
     there = padded([[1] * len(row.ids) for row in rows], torch.long)
     trained = padded([row.trained for row in rows], torch.long)
+    # TRL ignores the sampled log-probabilities, as it should here; they are compared with the computed ones.
     if bool(trained[:, 0].any()) or bool((trained > there).any()) or trained.shape != ids.shape:
         raise RuntimeError("A token is marked that nobody drew.")
     return {
@@ -161,20 +166,15 @@ def _tensors(rows: Sequence[Scored], device: Any) -> dict[str, Any]:
         "tool_mask": trained[:, 1:],
         "advantages": torch.tensor([row.advantage for row in rows], dtype=torch.float32, device=device),
         "num_items_in_batch": trained.sum(),
-        "sampled": padded([row.logprobs for row in rows], torch.float32)[:, 1:],
+        "sampling_per_token_logps": padded([row.logprobs for row in rows], torch.float32)[:, 1:],
     }
 
 
-def _measure(loaded: Loaded, tensors: dict[str, Any], course: Course, at_once: int) -> None:
-    """How far the probabilities that are trained on are from those that were drawn from; they should be the same."""
-    counted = tensors["tool_mask"].bool()
-    course.figures["trained_tokens"] = float(counted.sum())
-    if not counted.any():
-        return
-    now = _in_parts(loaded, {name: value[:at_once] for name, value in tensors.items() if value.ndim}, at_once, 1.0)
-    distance = (now - tensors["sampled"][:at_once]).abs()[counted[:at_once]]
-    if distance.numel():
-        course.figures["logprob_distance"] = float(distance.mean())
+def _compare(trained: Any, sampled: Any, counted: Any, course: Course) -> None:
+    """How far the probabilities trained on are from those drawn from: it is the same policy, so next to nothing."""
+    if counted.any():
+        distance = (trained - sampled).abs()[counted].mean().item()
+        course.figures["logprob_distance"] = max(distance, course.figures.get("logprob_distance", 0.0))
 
 
 def _in_parts(loaded: Loaded, tensors: dict[str, Any], at_once: int, temperature: float) -> Any:

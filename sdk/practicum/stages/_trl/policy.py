@@ -5,6 +5,7 @@ beginning that several conversations share is read once. The cache belongs to on
 weights makes another, or else the old weights would speak.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 from practicum.codecs.codec import Codec, Piece
 from practicum.stages._trl import libraries
 from practicum.stages._trl.models import Loaded, tokenise
-from practicum.stages._trl.scoring import new_cache, with_cache
 from practicum.stages.sampler import Drawn
 
 
@@ -128,7 +128,9 @@ class LocalPolicy:
         plain = torch.log_softmax(logits.float(), dim=-1)
         if self._temperature:
             shares = torch.softmax(logits.float() / self._temperature, dim=-1)
-            drawn = torch.multinomial(shares, 1, generator=self._generator)
+            # The first of so many clocks to ring: a draw by shares, several times as fast as `multinomial`.
+            clocks = torch.empty_like(shares).exponential_(generator=self._generator)
+            drawn = (shares / clocks).argmax(-1, keepdim=True)
         else:
             drawn = plain.argmax(-1, keepdim=True)
         likely: list[float] = plain.gather(-1, drawn)[:, 0].tolist()
@@ -174,7 +176,9 @@ class LocalPolicy:
         distinct = list(dict.fromkeys(prompts))
         shared = _common(distinct)
         self._memory = _Memory(
-            new_cache(self._loaded), torch.zeros((1, 0), dtype=torch.long, device=self._device), [()]
+            libraries.transformers().DynamicCache(config=self._loaded.plain.config),
+            torch.zeros((1, 0), dtype=torch.long, device=self._device),
+            [()],
         )
         if shared:
             self._forward([list(distinct[0][:shared])])
@@ -215,10 +219,16 @@ class LocalPolicy:
             attention_mask=memory.there,
             position_ids=places,
             use_cache=True,
-            **with_cache(self._loaded, memory.cache),
+            **_as_argument(backbone, memory.cache),
         ).last_hidden_state
         memory.covered = [(*known, *tokens) for known, tokens in zip(memory.covered, added, strict=True)]
         return self._loaded.plain.get_output_embeddings()(hidden[:, -1])
+
+
+def _as_argument(backbone: Any, cache: Any) -> dict[str, Any]:
+    """The cache as an argument of the model, whose name changed in the course of transformers 5."""
+    forward: Any = backbone.forward
+    return {"cache" if "cache" in inspect.signature(forward).parameters else "past_key_values": cache}
 
 
 def _common(prompts: Sequence[tuple[int, ...]]) -> int:
