@@ -77,7 +77,7 @@ class Sender:
             async with asyncio.timeout(timeout_seconds):
                 return await self._exchange(request, progress, timeout_seconds)
         except AddressError as error:
-            mend = "Register the connector with `private_network` if it is meant to be reached."
+            mend = "Register the connector with `private_network` (--private-network) if it is meant to be reached."
             return Exchange(Delivery.NOT_SENT, reason=str(error), mend=mend)
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             return Exchange(Delivery.NOT_SENT, reason=f"The request is not valid HTTP ({type(error).__name__}).")

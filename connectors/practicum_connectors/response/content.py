@@ -1,6 +1,7 @@
 """What a response's body is: JSON, text, or bytes that are no reading matter."""
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -128,7 +129,7 @@ class _HtmlReader(HTMLParser):
 
 def _parse(body: bytes) -> Json | None:
     try:
-        return Json(cast("JsonValue", json.loads(body, parse_constant=_no_number)))
+        return Json(cast("JsonValue", json.loads(body, parse_constant=_no_number, parse_float=_finite)))
     except (ValueError, RecursionError):
         return None
 
@@ -144,6 +145,12 @@ def _json_lines(response: HttpResponse) -> Json | Text:
             if parsed is not None:
                 values.append(parsed.value)
     return Json(values)
+
+
+def _finite(text: str) -> float | None:
+    """A number beyond what floats hold would be written as an infinity again, so it reads as null like one."""
+    number = float(text)
+    return number if math.isfinite(number) else None
 
 
 def _no_number(_: str) -> None:

@@ -75,6 +75,7 @@ async def test_json_is_passed_on_compact(system: System, connector: CompiledConn
         ("application/xml", b"<a>1</a>", "<a>1</a>"),
         ("application/x-ndjson", b'{"a":1}\n\n{"a":2}\n', '[{"a":1},{"a":2}]'),
         ("application/json", b'{"a":NaN}', '{"a":null}'),
+        ("application/json", b'{"a":1e999,"b":-1.5}', '{"a":null,"b":-1.5}'),
         ("application/octet-stream", b"plain words", "plain words"),
     ],
 )
