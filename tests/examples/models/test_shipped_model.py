@@ -60,7 +60,7 @@ def test_it_was_trained_on_the_train_split_as_it_still_is(manifest: JsonObject) 
 def test_its_success_is_told_with_count_and_interval(manifest: JsonObject) -> None:
     stages = manifest["measured"]
     assert isinstance(stages, dict)
-    assert "adapter" in stages
+    assert set(stages) == {"zero_shot", "retrieval", "adapter"}
     for stage in stages.values():
         assert isinstance(stage, dict)
         assert stage["split"] == "held_out"
