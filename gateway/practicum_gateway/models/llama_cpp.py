@@ -40,7 +40,11 @@ class LlamaCppProvider:
             client: an HTTP client that the caller closes; one of its own when absent, closed by `aclose`.
         """
         self._owned = client is None
-        self._client = client or httpx.AsyncClient(timeout=httpx.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS))
+        # llama.cpp hangs up on idle connections and after streams; on one kept open, a turn would now and then be lost.
+        self._client = client or httpx.AsyncClient(
+            timeout=httpx.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS),
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
 
     async def aclose(self) -> None:
         """Close the provider's own client."""
