@@ -180,6 +180,16 @@ def test_an_adapter_goes_on_and_the_copy_it_is_measured_from_stays_behind(taught
     assert bundle.system == SYSTEM
 
 
+def test_in_short_numbers_it_is_still_the_same_policy(taught: School, tmp_path: Path) -> None:
+    told: list[Progress] = []
+    settings = grpo(groups=4, group_size=4, rows_at_once=8, steps=2, precision="bfloat16", rate=1e-2)
+    bundle = train_grpo(
+        LAMPS_SUITE, taught.folder / "adapter", tmp_path / "out", settings, cache=tmp_path, listener=told.append
+    )
+    assert bundle.files != read_bundle(taught.folder / "adapter").files
+    assert 0 < max(one.figures["logprob_distance"] for one in told) < 0.1
+
+
 def test_rows_are_replayed_beside_the_practice(taught: School, tmp_path: Path) -> None:
     told: list[Progress] = []
     settings = grpo(

@@ -43,7 +43,7 @@ def test_practice_mends_what_the_records_taught_wrongly(tmp_path: Path, seed: in
     assert lineage(shown) == ("sft", None, [("dataset", str(taught.dataset))])
     assert lineage(practised) == ("grpo", shown.digest, [("suite", "lamps")])
     assert practised.template_hash == shown.template_hash
-    assert [one.step for one in told] == list(range(1, 13))
+    assert [one.step for one in told] == list(range(1, 17))
     for one in told:
         # The policy that sampled is the policy that is trained, token for token.
         assert one.figures["logprob_distance"] < 1e-3

@@ -12,6 +12,7 @@ from practicum.stages._trl.models import device
 from practicum.stages.balance import BalanceState
 from practicum.stages.progress import Listener, Progress
 from practicum.stages.runs import Checkpoint, CheckpointState, Run, write_state
+from practicum.stages.schedule import share_of_rate
 from practicum.stages.settings import Precision, Training
 
 
@@ -47,9 +48,9 @@ class Course:
         return self.before + time.monotonic() - self.began
 
     @property
-    def out_of_time(self) -> bool:
-        """Whether the time is up."""
-        return self.limit is not None and self.seconds >= self.limit
+    def spent(self) -> float:
+        """Share of the time that is behind; 0 where there is no bound."""
+        return 0.0 if self.limit is None else self.seconds / self.limit
 
     def tell(self, step: int, steps: int, logged: Mapping[str, Any]) -> None:
         """Write a finished step down and tell of it."""
@@ -96,6 +97,36 @@ def loop_arguments(settings: Training, folder: Path) -> dict[str, Any]:
     }
 
 
+def kept(parent: Any, settings: Training, course: Course, *, falling: bool) -> Any:
+    """A trainer class with our schedule, whose checkpoints are marked once they are whole.
+
+    Args:
+        parent: the class of TRL.
+        settings: how it trains.
+        course: where the run stands.
+        falling: whether the learning rate falls after the warm-up.
+    """
+
+    class Kept(parent):
+        def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+            def share(step: int) -> float:
+                spent = course.spent
+                return share_of_rate(step, num_training_steps, warmup=settings.warmup, falling=falling, spent=spent)
+
+            schedulers = libraries.torch().optim.lr_scheduler
+            self.lr_scheduler = schedulers.LambdaLR(optimizer or self.optimizer, share)
+            return self.lr_scheduler
+
+        def create_model_card(self, *_: Any, **__: Any) -> None:
+            """The bundle's manifest says it."""
+
+        def _save_checkpoint(self, model: Any, trial: Any) -> None:
+            parent._save_checkpoint(self, model, trial)  # noqa: SLF001  the hook that this class replaces
+            course.mark(int(self.state.global_step))
+
+    return Kept
+
+
 def follow(trainer: Any, course: Course) -> None:
     """Have a trainer tell of its steps, and of nothing else."""
     transformers = libraries.transformers()
@@ -106,7 +137,7 @@ def follow(trainer: Any, course: Course) -> None:
                 course.tell(int(state.global_step), int(state.max_steps), logs)
 
         def on_step_end(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
-            if course.out_of_time:
+            if course.spent >= 1:
                 control.should_training_stop = True
 
     trainer.remove_callback(transformers.PrinterCallback)

@@ -6,14 +6,13 @@ term, the optimiser, the schedule and the checkpoints. Each step learns from att
 TRL's ratio is 1 and no sampled log-probability enters the loss.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from practicum.stages._trl import libraries
-from practicum.stages._trl.checkpoints import Course, follow, loop_arguments
+from practicum.stages._trl.checkpoints import Course, follow, kept, loop_arguments
 from practicum.stages._trl.models import Loaded
 from practicum.stages._trl.scoring import check_model, score
 from practicum.stages._trl.sft import replayed
@@ -62,8 +61,6 @@ def train(loaded: Loaded, feed: Feed, settings: GrpoSettings, course: Course, la
         steps_per_generation=rows // at_once,
         num_generations=settings.group_size,
         num_iterations=1,
-        warmup_steps=math.ceil(settings.steps * settings.warmup),
-        lr_scheduler_type="constant_with_warmup",
         temperature=settings.temperature,
         beta=settings.beta,
         loss_type="dapo",
@@ -89,7 +86,7 @@ def _never(**_: Any) -> list[float]:
 
 
 def _trainer_class(loaded: Loaded, feed: Feed, settings: GrpoSettings, course: Course) -> Any:
-    parent: Any = libraries.trl().GRPOTrainer
+    parent = kept(libraries.trl().GRPOTrainer, settings, course, falling=False)
 
     class Trainer(parent):
         _wanted: Any = None
@@ -129,13 +126,6 @@ def _trainer_class(loaded: Loaded, feed: Feed, settings: GrpoSettings, course: C
             if settings.temperature == 1.0:
                 _compare(logprobs.detach(), self._sampled, self._wanted.bool(), course)
             return logprobs, scores.entropy[:, -logits_to_keep:], None
-
-        def create_model_card(self, *_: Any, **__: Any) -> None:
-            """The bundle's manifest says it."""
-
-        def _save_checkpoint(self, model: Any, trial: Any) -> None:
-            parent._save_checkpoint(self, model, trial)  # noqa: SLF001  the hook that this class replaces
-            course.mark(int(self.state.global_step))
 
     return Trainer
 

@@ -1,11 +1,10 @@
 """TRL's SFTTrainer over rows of tokens."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from practicum.stages._trl import libraries
-from practicum.stages._trl.checkpoints import Course, follow, loop_arguments
+from practicum.stages._trl.checkpoints import Course, follow, kept, loop_arguments
 from practicum.stages._trl.models import Loaded
 from practicum.stages._trl.scoring import check_model, score
 from practicum.stages.runs import Checkpoint
@@ -32,19 +31,16 @@ def train(
     check_model(loaded)
     trl, datasets = libraries.trl(), libraries.datasets()
     at_once = min(settings.rows_at_once, settings.rows_per_step)
-    steps = math.ceil(math.ceil(len(rows) / settings.rows_per_step) * settings.epochs)
     arguments = trl.SFTConfig(
         **loop_arguments(settings, course.run.checkpoints),
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=settings.rows_per_step // at_once,
-        warmup_steps=math.ceil(steps * settings.warmup),
-        lr_scheduler_type="linear" if settings.falling else "constant_with_warmup",
         max_length=None,
         packing=False,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
-    trainer = _trainer_class(loaded, course)(
+    trainer = _trainer_class(loaded, settings, course)(
         model=loaded.model,
         args=arguments,
         train_dataset=datasets.Dataset.from_dict(
@@ -73,8 +69,8 @@ def replayed(loaded: Loaded, rows: Sequence[TokenRow]) -> Any:
     return -scores.logprobs.sum() / (labels != IGNORED).sum()
 
 
-def _trainer_class(loaded: Loaded, course: Course) -> Any:
-    parent: Any = libraries.trl().SFTTrainer
+def _trainer_class(loaded: Loaded, settings: SftSettings, course: Course) -> Any:
+    parent = kept(libraries.trl().SFTTrainer, settings, course, falling=settings.falling)
 
     class Trainer(parent):
         def compute_loss(
@@ -86,12 +82,5 @@ def _trainer_class(loaded: Loaded, course: Course) -> Any:
             self._metrics["train"]["entropy"].append((scores.entropy.sum() / wanted.sum()).item())
             # Over all rows of the step, so that a token weighs the same in whatever part of it it comes.
             return -scores.logprobs.sum() / (wanted.sum() if num_items_in_batch is None else num_items_in_batch)
-
-        def create_model_card(self, *_: Any, **__: Any) -> None:
-            """The bundle's manifest says it."""
-
-        def _save_checkpoint(self, model: Any, trial: Any) -> None:
-            parent._save_checkpoint(self, model, trial)  # noqa: SLF001  the hook that this class replaces
-            course.mark(int(self.state.global_step))
 
     return Trainer
