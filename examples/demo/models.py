@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from practicum.cli.services.local_model import local_model, served_model
 from practicum.cli.services.state import StateDirectory
+from practicum.contracts.evaluation import Estimate
 from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.contracts.tasks import Split
 from practicum.errors import ConfigurationError
@@ -66,29 +67,21 @@ def measured(manifest: Path) -> tuple[str, ...]:
     )
 
 
-class _Share(BaseModel):
-    """A share with its count and 95 % interval."""
-
-    successes: int
-    n: int
-    low: float
-    high: float
-
-
 class _Stage(BaseModel):
     """What one way of serving the model was measured at."""
 
     split: Split
-    all: _Share
+    all: Estimate
     unscored: int
 
     def in_words(self) -> str:
         share = self.all
-        rate = share.successes / share.n if share.n else 0.0
         split = self.split.value.replace("_", "-")
         unscored = f", {self.unscored} unscored" if self.unscored else ""
+        if share.value is None or share.low is None or share.high is None:
+            return f"none of its {split} tasks could be scored{unscored}"
         return (
-            f"{share.successes} of {share.n} {split} tasks right: {rate:.0%}, "
+            f"{share.value * share.n:.0f} of {share.n} {split} tasks right: {share.value:.0%}, "
             f"95 % interval {share.low:.0%} to {share.high:.0%}{unscored}"
         )
 

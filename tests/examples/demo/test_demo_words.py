@@ -17,6 +17,8 @@ from practicum.contracts.models import Provider
 from practicum.contracts.tasks import Verdict
 from practicum.errors import ConfigurationError
 
+SHIPPED = Path(__file__).parents[3] / "examples/models/smollm2-orders"
+
 
 def _shown(kind: EventType, data: dict[str, JsonValue]) -> str:
     out = io.StringIO()
@@ -67,7 +69,7 @@ def test_the_local_model_needs_its_server(tmp_path: Path) -> None:
 
 
 def test_every_measured_number_has_its_count_and_interval(tmp_path: Path) -> None:
-    share = {"successes": 153, "n": 200, "rate": 0.765, "low": 0.7015, "high": 0.8185}
+    share = {"n": 200, "value": 0.765, "low": 0.7015, "high": 0.8185}
     stage = {"split": "held_out", "all": share, "unscored": 1, "families": {}}
     (tmp_path / "manifest.json").write_text(json.dumps({"measured": {"adapter": stage}}), encoding="utf-8")
 
@@ -85,3 +87,7 @@ def test_a_manifest_that_does_not_say_is_an_error(tmp_path: Path, content: str |
 
     with pytest.raises(ConfigurationError, match="does not say what was measured"):
         measured(tmp_path / "manifest.json")
+
+
+def test_the_shipped_manifest_is_told() -> None:
+    assert any("of 200 held-out tasks right" in line for line in measured(SHIPPED / "manifest.json"))
