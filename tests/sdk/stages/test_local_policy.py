@@ -173,3 +173,15 @@ def test_an_adapter_speaks_and_is_scored_with(tmp_path: Path) -> None:
     assert scored == pytest.approx(list(turn.logprobs), abs=1e-4)
     alone = plainly(load(base), (*asked, *turn.ids))
     assert float(alone[len(asked) - 1, turn.ids[0]]) != pytest.approx(turn.logprobs[0], abs=1e-3)
+
+
+def test_turns_are_drawn_by_their_probabilities(loaded: Loaded) -> None:
+    asked = prompt(loaded, "light 10")
+    first = plainly(loaded, asked)[-1].exp()
+    sampler = LocalPolicy(loaded, version="t", temperature=1.0, turn_tokens=1, seed=1)
+    drawn = [turn.ids[0] for _ in range(20) for turn in sampler.sample([asked] * 200)]
+    for token in first.topk(4).indices.tolist():
+        share = float(first[token])
+        assert drawn.count(token) / len(drawn) == pytest.approx(
+            share, abs=4 * (share * (1 - share) / len(drawn)) ** 0.5
+        )

@@ -4,18 +4,12 @@ Nothing is padded and nothing is read twice: each row sees the common beginning 
 For rows of a step, which share the system message with its tools, that is a third of the work.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from practicum.errors import ConfigurationError
 from practicum.stages._trl import libraries
+from practicum.stages._trl.attention import Attend, attending
 from practicum.stages._trl.models import Loaded
-
-_NAME = "practicum_packed"
-_SPANS: ContextVar[tuple[int, tuple[tuple[int, int], ...]]] = ContextVar("spans")
 
 
 @dataclass(frozen=True)
@@ -62,42 +56,13 @@ def shared_length(ids: Any, attention: Any, wanted: Any) -> int:
 
 def states(loaded: Loaded, packed: Pack) -> Any:
     """The model's last hidden state at each token of a pack."""
-    with _attending(loaded, packed):
+    with attending(loaded, _within(packed)):
         out = loaded.plain.base_model(input_ids=packed.ids, position_ids=packed.positions, use_cache=False)
     return out.last_hidden_state[0]
 
 
-def check_attention(loaded: Loaded) -> None:
-    """See that the model's attention is the plain one, over everything before a token.
-
-    Raises:
-        ConfigurationError: it is not.
-    """
-    config = loaded.plain.config.get_text_config()
-    kinds = set(getattr(config, "layer_types", None) or ("full_attention",))
-    if kinds != {"full_attention"} or getattr(config, "sliding_window", None) is not None:
-        raise ConfigurationError(
-            "Models that attend to a window of what they read cannot be trained here.",
-            mend="Choose a model of the Llama, Qwen or SmolLM kind.",
-        )
-
-
-@contextmanager
-def _attending(loaded: Loaded, packed: Pack) -> Generator[None]:
-    libraries.transformers().AttentionInterface.register(_NAME, _attention())
-    config = loaded.plain.config
-    usual = config._attn_implementation  # noqa: SLF001  transformers has no other door for one forward pass
-    token = _SPANS.set((packed.shared, packed.spans))
-    config._attn_implementation = _NAME  # noqa: SLF001
-    try:
-        yield
-    finally:
-        config._attn_implementation = usual  # noqa: SLF001
-        _SPANS.reset(token)
-
-
-def _attention() -> Callable[..., tuple[Any, None]]:
-    """Attention in the form that transformers calls."""
+def _within(packed: Pack) -> Attend:
+    """Attention of each row to the common beginning and to its own past."""
     torch = libraries.torch()
     futures: dict[tuple[int, int], Any] = {}
 
@@ -108,23 +73,22 @@ def _attention() -> Callable[..., tuple[Any, None]]:
         return futures[before, length]
 
     def attend(query: Any, key: Any, value: Any, before: int) -> Any:
-        """Queries of several heads share a head of keys; the sum of their weights is formed in float32."""
+        """Queries of several heads share a head of keys; what they weigh is summed in float32."""
         length, size = query.shape[1], query.shape[2]
         grouped = query.reshape(key.shape[0], -1, size)
         scores = (grouped @ key.transpose(1, 2)).float().view(key.shape[0], -1, length, key.shape[1])
         weights = torch.softmax(scores + future(before, length, scores), -1).to(value.dtype)
         return (weights.view(key.shape[0], -1, key.shape[1]) @ value).view(query.shape)
 
-    def forward(_module: Any, query: Any, key: Any, value: Any, _mask: Any, *, scaling: float, **_: Any) -> Any:
-        shared, spans = _SPANS.get()
-        query, key, value = query[0] * scaling, key[0], value[0]
+    def each_row(_layer: int, query: Any, key: Any, value: Any) -> Any:
+        query, key, value, shared = query[0], key[0], value[0], packed.shared
         shared_key, shared_value = key[:, :shared], value[:, :shared]
         outputs = [attend(query[:, :shared], shared_key, shared_value, 0)] if shared else []
-        for begin, end in spans:
+        for begin, end in packed.spans:
             if end > begin:
                 keys = torch.cat([shared_key, key[:, begin:end]], 1)
                 values = torch.cat([shared_value, value[:, begin:end]], 1)
                 outputs.append(attend(query[:, begin:end], keys, values, shared))
-        return torch.cat(outputs, 1).transpose(0, 1)[None], None
+        return torch.cat(outputs, 1)[None]
 
-    return forward
+    return each_row

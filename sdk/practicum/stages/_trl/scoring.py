@@ -9,8 +9,9 @@ from typing import Any
 
 from practicum.errors import ConfigurationError
 from practicum.stages._trl import libraries
+from practicum.stages._trl.attention import check_attention
 from practicum.stages._trl.models import Loaded
-from practicum.stages._trl.packing import check_attention, pack, shared_length, states
+from practicum.stages._trl.packing import pack, shared_length, states
 
 _SCALED = ("final_logit_softcapping", "logit_scale", "logits_scaling", "output_multiplier", "lm_head_multiplier")
 
