@@ -7,7 +7,7 @@ import pytest
 
 from practicum.codecs.codec import Piece
 from practicum.contracts.messages import Message
-from practicum.stages._trl import libraries
+from practicum.stages._trl import libraries, packing
 from practicum.stages._trl.models import Loaded, settle, tokenise
 from practicum.stages._trl.packing import shared_length
 from practicum.stages._trl.policy import LocalPolicy
@@ -129,6 +129,26 @@ def test_scores_are_those_of_a_plain_pass_and_so_are_gradients(loaded: Loaded) -
     loaded.model.zero_grad()
     (plain.sum() ** 2).backward()
     for parameter, gradient in zip(loaded.model.parameters(), shared, strict=True):
+        assert float((parameter.grad - gradient).abs().max()) < 1e-4 * float(gradient.abs().max())
+    loaded.model.zero_grad()
+
+
+def test_long_rows_have_the_same_scores_and_gradients(loaded: Loaded) -> None:
+    """Past some length attention is computed twice instead of kept."""
+    torch = libraries.torch()
+    long = "light 10 " * 70  # 280 tokens
+    ids, there, wanted = rows(loaded, long, "darken 11", long + "!")
+    wanted[:, :-1] &= False
+    wanted[0, 150:] = there[0, 150:].bool()
+    assert int(there.sum(1).max() - shared_length(ids, there, wanted)) ** 2 > packing.LONG
+    loaded.model.zero_grad()
+    score(loaded, ids, there, wanted).logprobs.sum().backward()
+    spared = [parameter.grad.clone() for parameter in loaded.model.parameters()]
+    loaded.model.zero_grad()
+    logits = loaded.model(input_ids=ids, attention_mask=there).logits.float()
+    plain = torch.log_softmax(logits[:, :-1], -1).gather(-1, ids[:, 1:, None])[..., 0]
+    torch.where(wanted[:, 1:], plain, 0.0).sum().backward()
+    for parameter, gradient in zip(loaded.model.parameters(), spared, strict=True):
         assert float((parameter.grad - gradient).abs().max()) < 1e-4 * float(gradient.abs().max())
     loaded.model.zero_grad()
 

@@ -11,6 +11,9 @@ from practicum.stages._trl import libraries
 from practicum.stages._trl.attention import Attend, attending
 from practicum.stages._trl.models import Loaded
 
+LONG = 1 << 16
+"""Pairs of tokens in one row's attention from which on it is computed twice instead of kept."""
+
 
 @dataclass(frozen=True)
 class Pack:
@@ -80,15 +83,22 @@ def _within(packed: Pack) -> Attend:
         weights = torch.softmax(scores + future(before, length, scores), -1).to(value.dtype)
         return (weights.view(key.shape[0], -1, key.shape[1]) @ value).view(query.shape)
 
+    def sparing(query: Any, key: Any, value: Any, before: int) -> Any:
+        """What long rows weigh is computed again for the gradient: kept, it would fill the memory of a machine."""
+        if not torch.is_grad_enabled() or query.shape[1] * key.shape[1] < LONG:
+            return attend(query, key, value, before)
+        again = torch.utils.checkpoint.checkpoint
+        return again(attend, query, key, value, before, use_reentrant=False, preserve_rng_state=False)
+
     def each_row(_layer: int, query: Any, key: Any, value: Any) -> Any:
         query, key, value, shared = query[0], key[0], value[0], packed.shared
         shared_key, shared_value = key[:, :shared], value[:, :shared]
-        outputs = [attend(query[:, :shared], shared_key, shared_value, 0)] if shared else []
+        outputs = [sparing(query[:, :shared], shared_key, shared_value, 0)] if shared else []
         for begin, end in packed.spans:
             if end > begin:
                 keys = torch.cat([shared_key, key[:, begin:end]], 1)
                 values = torch.cat([shared_value, value[:, begin:end]], 1)
-                outputs.append(attend(query[:, begin:end], keys, values, shared))
+                outputs.append(sparing(query[:, begin:end], keys, values, shared))
         return torch.cat(outputs, 1)[None]
 
     return each_row
