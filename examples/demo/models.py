@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
-
+from examples.models.manifest import MANIFEST, Measured, read_manifest
 from practicum.cli.services.local_model import local_model, served_model
 from practicum.cli.services.state import StateDirectory
-from practicum.contracts.evaluation import Estimate
 from practicum.contracts.models import ModelSpec, Provider, Sampling
-from practicum.contracts.tasks import Split
 from practicum.errors import ConfigurationError
 
 LOCAL = "local"
@@ -48,7 +45,7 @@ def choose(name: str, port: int | None, state: StateDirectory) -> Choice:
     spec = served_model(state).model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
     if model.adapter is None:
         return Choice(spec, ("Without the shipped adapter, the bare model solves next to nothing.",))
-    return Choice(spec, measured(model.adapter.with_name("manifest.json")))
+    return Choice(spec, measured(model.adapter.with_name(MANIFEST)))
 
 
 def measured(manifest: Path) -> tuple[str, ...]:
@@ -57,36 +54,25 @@ def measured(manifest: Path) -> tuple[str, ...]:
     Raises:
         ConfigurationError: it does not say.
     """
-    try:
-        told = _Manifest.model_validate_json(manifest.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ConfigurationError(f"{manifest} does not say what was measured.", mend="Check it out again.") from error
+    told = read_manifest(manifest)
     return (
-        "A few good episodes are no success rate. Measured once on each task, with the systems' state verified:",
-        *(f"  {name:<20} {stage.in_words()}" for name, stage in told.measured.items()),
+        "A few good episodes are no success rate. Measured stage by stage, with the systems' state verified:",
+        *(f"  {_marked(name, told.stage):<20} {_in_words(stage)}" for name, stage in told.measured.items()),
     )
 
 
-class _Stage(BaseModel):
-    """What one way of serving the model was measured at."""
-
-    split: Split
-    all: Estimate
-    unscored: int
-
-    def in_words(self) -> str:
-        share = self.all
-        split = self.split.value.replace("_", "-")
-        unscored = f", {self.unscored} unscored" if self.unscored else ""
-        if share.value is None or share.low is None or share.high is None:
-            return f"none of its {split} tasks could be scored{unscored}"
-        return (
-            f"{share.value * share.n:.0f} of {share.n} {split} tasks right: {share.value:.0%}, "
-            f"95 % interval {share.low:.0%} to {share.high:.0%}{unscored}"
-        )
+def _marked(name: str, shipped: str) -> str:
+    return f"{name}, shipped" if name == shipped else name
 
 
-class _Manifest(BaseModel):
-    """The part of the adapter's manifest that is read here."""
-
-    measured: dict[str, _Stage]
+def _in_words(stage: Measured) -> str:
+    share = stage.success
+    split = stage.split.value.replace("_", "-")
+    unscored = f", {stage.unscored} unscored" if stage.unscored else ""
+    if share.value is None or share.low is None or share.high is None:
+        return f"none of its {split} tasks could be scored{unscored}"
+    tried = f"{share.n} {split} tasks" if stage.attempts == 1 else f"{share.n} attempts at {stage.tasks} {split} tasks"
+    return (
+        f"{stage.successes} of {tried} right: {share.value:.0%}, "
+        f"95 % interval {share.low:.0%} to {share.high:.0%}{unscored}"
+    )

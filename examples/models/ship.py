@@ -1,137 +1,224 @@
-"""Puts a trained adapter into the folder that is shipped: `python -m examples.models.ship --help`.
+"""Ships what a path made: `python -m examples.models.ship --path FOLDER --stage NAME --out FOLDER`.
 
-adapter.gguf     the adapter
-model.json       the model as a gateway registers it, its server's address left out
-examples.jsonl   solved tasks of the train split, for retrieval: one conversation a line
-manifest.json    data, settings, code and measured success of each stage
+adapter.gguf    the adapter of that stage
+model.json      the model as a gateway registers it, its server's address left out
+manifest.json   what it was made of, and what every stage of the path was measured at
+
+The folder is replaced as a whole, or stays as it is.
 """
 
 import argparse
-import asyncio
-import hashlib
-import json
 import shutil
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import JsonValue
+from pydantic import ValidationError
 
-from examples.models.local import specification
-from examples.models.oracle import conversation
-from examples.systems.world import World
-from examples.tasks.generate import generate
+from examples.models.manifest import MANIFEST, Dialect, File, Manifest, Measured, Named, Training
+from practicum.cli.inputs import document_of
+from practicum.cli.services.local_model import ALIAS, WEIGHTS
 from practicum.codecs.registry import codec_named
-from practicum.contracts.base import JsonObject
-from practicum.contracts.messages import Message
-from practicum.contracts.tasks import Split, Task
-from practicum_gateway.models.llama_cpp import DEFAULT_CODEC
-from practicum_gateway.models.weights import shipped
+from practicum.contracts.evaluation import EvaluationReport
+from practicum.errors import ConfigurationError, PracticumError
+from practicum.evaluation import read_report
+from practicum.evaluation.summary import counts_of
+from practicum.files import whole_folder
+from practicum.stages.bundle import GGUF, Bundle, Source, check_template, digest_of, read_bundle
+from practicum.stages.path import Facts, GrpoStage, PathSettings, SftStage, name_of, standings, start_of, works_of
+from practicum.stages.path_record import Done, PathRecord
+from practicum.stages.serving import adapter_file, registration
+from practicum.tasks import load_suite
 
-_CODE = (
-    "examples/models/*.py",
-    "examples/tasks/**/*.py",
-    "examples/tasks/*.toml",
-    "examples/systems/**/*.py",
-    "sdk/practicum/codecs/*.py",
-)
-"""What decides the rows: another hash of these files, and training again may give another adapter."""
-
-
-def code_hash(root: Path) -> str:
-    """SHA-256 over the files that make the rows and train on them, in the order of their paths."""
-    found = sorted({path for pattern in _CODE for path in root.glob(pattern)})
-    sums = "".join(f"{_sha256(path)}  {path.relative_to(root).as_posix()}\n" for path in found)
-    return hashlib.sha256(sums.encode()).hexdigest()
+MODEL = "model.json"
+_SETTINGS = Path("examples/path.yaml")
 
 
-def first_of_each_wording(tasks: Iterable[Task]) -> list[Task]:
-    """One task of every wording of every family."""
-    found: dict[tuple[str, int], Task] = {}
-    for task in tasks:
-        found.setdefault((task.family, task.wording), task)
-    return list(found.values())
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A path of which everything is done.
+
+    Attributes:
+        settings: what it was to do.
+        suite_digest: of its suite.
+        folder: where it was walked.
+        done: every work by its name.
+    """
+
+    settings: PathSettings
+    suite_digest: str
+    folder: Path
+    done: Mapping[str, Done]
+
+    def place(self, work: str) -> Path:
+        """The folder of a work."""
+        return self.folder / self.done[work].folder
 
 
-async def _solved(tasks: Iterable[Task]) -> list[tuple[Message, ...]]:
-    """Solved conversations without their system message."""
-    async with World() as practice:
-        return [(await conversation(practice, task))[1:] for task in tasks]
+def ship(walked: Walked, name: str, out: Path) -> Manifest:
+    """Put the adapter of a stage into a folder, with what has to be known of it.
 
+    Args:
+        walked: the path.
+        name: the stage.
+        out: the folder; what is there is replaced.
 
-def write_examples(path: Path) -> int:
-    """Write the solved tasks for retrieval; returns how many there are."""
-    solved = asyncio.run(_solved(first_of_each_wording(generate(Split.TRAIN))))
-    path.write_text("".join(_line(messages) for messages in solved), encoding="utf-8")
-    return len(solved)
+    Returns:
+        What the folder says of itself.
 
-
-def manifest(folder: Path, phases: list[JsonValue], stages: JsonObject, examples: int, root: Path) -> JsonObject:
-    """What the shipped folder is made of, and how good it was measured to be."""
-    adapter, weights = folder / "adapter.gguf", shipped()
-    return {
-        "format": "practicum-adapter/1",
-        "name": folder.name,
-        "base": {"model": "SmolLM2-135M-Instruct", "file": weights.name, "sha256": _sha256(weights)},
-        "adapter": {"file": adapter.name, "bytes": adapter.stat().st_size, "sha256": _sha256(adapter)},
-        "codec": {"name": DEFAULT_CODEC, "template_hash": codec_named(DEFAULT_CODEC).template_hash},
-        "examples": examples,
-        "training": phases,
-        "code": {"sha256": code_hash(root), "files": list(_CODE)},
-        "measured": stages,
-    }
-
-
-def _stages(pairs: Iterable[str]) -> JsonObject:
-    """Each stage's summary, from `name=file` as `examples.models.evaluate` wrote it."""
-    found: JsonObject = {}
-    for pair in pairs:
-        name, _, path = pair.partition("=")
-        result = json.loads(Path(path).read_text(encoding="utf-8"))
-        found[name] = {"split": result["split"], **result["summary"]}
-    return found
-
-
-def _line(messages: Iterable[Message]) -> str:
-    values = [message.model_dump(mode="json", exclude_defaults=True) for message in messages]
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _write(path: Path, value: JsonValue) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def main() -> None:
-    """Read the command line and write the folder."""
-    parser = argparse.ArgumentParser(prog="python -m examples.models.ship")
-    parser.add_argument(
-        "--trained",
-        type=Path,
-        action="append",
-        required=True,
-        help="folder that train_adapter wrote; repeat it for each phase in turn, the last adapter is shipped",
+    Raises:
+        ConfigurationError: the stage made no adapter that the local model server can serve, its bundle was changed or
+            was trained with another template, or the folder cannot be written.
+    """
+    stage = _training_stage(walked.settings, name)
+    place = walked.place(f"{name}/train")
+    bundle = read_bundle(place)
+    check_template(bundle)
+    adapter = adapter_file(place, bundle)
+    if bundle.base.name != WEIGHTS:
+        raise ConfigurationError(
+            f"{place} is an adapter over '{bundle.base.name}', and the local model server serves '{WEIGHTS}'.",
+            mend=f"Name a path whose model is '{WEIGHTS}'.",
+        )
+    spec = registration(ALIAS, bundle, target=WEIGHTS, base_url="", adapter=0).model_copy(
+        update={"base_url": None, "sampling": walked.settings.model.sampling, "constrained": stage.constrained}
     )
-    parser.add_argument("--stage", action="append", default=[], help="NAME=FILE that evaluate wrote; repeat it")
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    folder: Path = options.out
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(options.trained[-1] / "adapter.gguf", folder / "adapter.gguf")
-    spec = specification(adapter=1.0).model_copy(update={"version": _version(folder)})
-    _write(folder / "model.json", spec.model_dump(mode="json", exclude_defaults=True))
-    phases: list[JsonValue] = [json.loads((path / "training.json").read_text("utf-8")) for path in options.trained]
-    examples = write_examples(folder / "examples.jsonl")
-    root = Path(__file__).resolve().parents[2]
-    _write(folder / "manifest.json", manifest(folder, phases, _stages(options.stage), examples, root))
+    with whole_folder(out) as draft:
+        shutil.copyfile(adapter, draft / GGUF)
+        manifest = _manifest(walked, stage, bundle, draft / GGUF)
+        _write(draft / MODEL, spec.model_dump_json(indent=2, exclude_defaults=True))
+        _write(draft / MANIFEST, manifest.model_dump_json(indent=2))
+    return manifest
 
 
-def _version(folder: Path) -> str:
-    """Name and content of the adapter, as trajectories record them."""
-    return f"{folder.name}-{_sha256(folder / 'adapter.gguf')[:12]}"
+def read_walked(settings: Path, folder: Path) -> Walked:
+    """A path that was walked to its end.
+
+    Args:
+        settings: its file.
+        folder: where it was walked; nothing is written there.
+
+    Raises:
+        ConfigurationError: the file holds no path, or something of it is not done in the folder.
+        MissingExtraError: the file is YAML, and no YAML parser is installed.
+    """
+    path = _read_settings(settings)
+    suite, record = load_suite(path.suite), PathRecord(folder)
+    facts = Facts(suite.digest, codec_named(path.model.codec).template_hash, _base_digest(record))
+    found = list(standings(works_of(path, facts), record.outputs))
+    if due := [standing.work.name for standing in found if standing.output is None]:
+        raise ConfigurationError(
+            f"Not everything that {settings} asks for is done in {folder}: {', '.join(due)}.",
+            mend=f"Do it with: practicum path run {settings} --out {folder}",
+        )
+    done = {standing.work.name: record.done[standing.input] for standing in found if standing.input is not None}
+    return Walked(path, suite.digest, folder, done)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and ship.
+
+    Args:
+        arguments: of the command line; those of this process when None.
+
+    Returns:
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(prog="python -m examples.models.ship", description="Ship what a path made.")
+    parser.add_argument("--path", type=Path, required=True, help="folder in which the path was walked")
+    parser.add_argument("--settings", type=Path, default=_SETTINGS, help="the path's file (default: %(default)s)")
+    parser.add_argument("--stage", required=True, help="stage whose adapter is shipped")
+    parser.add_argument("--out", type=Path, required=True, help="folder to ship, which is replaced")
+    options = parser.parse_args(arguments)
+    try:
+        manifest = ship(read_walked(options.settings, options.path), options.stage, options.out)
+    except PracticumError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    sys.stdout.write(f"{options.out}: {manifest.stage}, {manifest.adapter.bytes} bytes\n")
+    return 0
+
+
+def _read_settings(file: Path) -> PathSettings:
+    try:
+        return PathSettings.model_validate(document_of(str(file)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        raise ConfigurationError(
+            f"{file} is no path: {where}: {first['msg']}.", mend="examples/path.yaml shows one."
+        ) from error
+
+
+def _base_digest(record: PathRecord) -> str:
+    """Of the weights that the latest training in a folder began with; empty where nothing was trained."""
+    trained = [done.folder for done in record.done.values() if done.work.endswith("/train")]
+    return read_bundle(record.folder / trained[-1], check=False).base.digest if trained else ""
+
+
+def _training_stage(settings: PathSettings, name: str) -> SftStage | GrpoStage:
+    training = {name_of(stage): stage for stage in settings.stages if isinstance(stage, SftStage | GrpoStage)}
+    if name not in training:
+        raise ConfigurationError(
+            f"The path has no stage '{name}' that trains.", mend=f"Name one of these: {', '.join(training)}"
+        )
+    return training[name]
+
+
+def _manifest(walked: Walked, stage: SftStage | GrpoStage, bundle: Bundle, adapter: Path) -> Manifest:
+    return Manifest(
+        stage=name_of(stage),
+        base=Named(name=bundle.base.name, sha256=bundle.base.digest),
+        adapter=File(file=adapter.name, bytes=adapter.stat().st_size, sha256=digest_of(adapter)),
+        codec=Dialect(name=bundle.codec, template_hash=bundle.template_hash),
+        suite=Named(name=walked.settings.suite, sha256=walked.suite_digest),
+        path=walked.settings.model_dump(mode="json"),
+        training=tuple(_trainings(walked, stage)),
+        measured={
+            name_of(each): _measured(each.stage, read_report(walked.place(f"{name_of(each)}/evaluation")))
+            for each in walked.settings.stages
+        },
+    )
+
+
+def _trainings(walked: Walked, stage: SftStage | GrpoStage) -> Iterator[Training]:
+    """The stages that lead to one, and itself."""
+    if isinstance(stage, GrpoStage):
+        yield from _trainings(walked, start_of(walked.settings, stage))
+    bundle = read_bundle(walked.place(f"{name_of(stage)}/train"), check=False)
+    yield Training(
+        stage=name_of(stage),
+        bundle=bundle.digest,
+        parent=bundle.parent,
+        sources=tuple(map(_told, bundle.sources)),
+        steps=bundle.steps,
+        seconds=bundle.seconds,
+        software=bundle.software,
+    )
+
+
+def _told(source: Source) -> Source:
+    """A source without the place where it lay on the machine that trained."""
+    return source.model_copy(update={"name": Path(source.name).name})
+
+
+def _measured(kind: str, report: EvaluationReport) -> Measured:
+    return Measured(
+        kind=kind,
+        split=report.split,
+        tasks=len(report.results),
+        attempts=report.k,
+        successes=sum(counts_of(result)[0] for result in report.results),
+        success=report.success,
+        unscored=report.unscored,
+        families=report.families,
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,7 +11,9 @@ from rich.console import Console
 
 from examples.demo.models import choose, measured
 from examples.demo.screen import Screen
+from examples.models.manifest import MANIFEST, read_manifest
 from practicum.cli.services.state import StateDirectory
+from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import Cause, EpisodeEvent, EpisodeResult, EpisodeStatus, EventType
 from practicum.contracts.models import Provider
 from practicum.contracts.tasks import Verdict
@@ -68,26 +70,59 @@ def test_the_local_model_needs_its_server(tmp_path: Path) -> None:
         choose("local", None, StateDirectory(tmp_path))
 
 
-def test_every_measured_number_has_its_count_and_interval(tmp_path: Path) -> None:
-    share = {"n": 200, "value": 0.765, "low": 0.7015, "high": 0.8185}
-    stage = {"split": "held_out", "all": share, "unscored": 1, "families": {}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"measured": {"adapter": stage}}), encoding="utf-8")
+def _manifest(**changes: JsonValue) -> JsonObject:
+    """The shipped manifest with one measured stage, which is told so."""
+    shipped: JsonObject = json.loads((SHIPPED / MANIFEST).read_text(encoding="utf-8"))
+    share: JsonObject = {"n": 200, "value": 0.765, "low": 0.7015, "high": 0.8185}
+    stage: JsonObject = {
+        "kind": "sft",
+        "split": "held_out",
+        "tasks": 201,
+        "attempts": 1,
+        "successes": 153,
+        "success": share,
+        "unscored": 1,
+        "families": {},
+    }
+    return {**shipped, "stage": "sft", "measured": {"sft": {**stage, **changes}}}
 
-    told = measured(tmp_path / "manifest.json")
 
-    assert " ".join(told[1].split()) == (
-        "adapter 153 of 200 held-out tasks right: 76%, 95 % interval 70% to 82%, 1 unscored"
-    )
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "sft, shipped 153 of 200 held-out tasks right: 76%, 95 % interval 70% to 82%, 1 unscored"),
+        (
+            {"tasks": 100, "attempts": 2, "unscored": 0},
+            "sft, shipped 153 of 200 attempts at 100 held-out tasks right: 76%, 95 % interval 70% to 82%",
+        ),
+        (
+            {"success": {"n": 0}, "successes": 0, "unscored": 201},
+            "sft, shipped none of its held-out tasks could be scored, 201 unscored",
+        ),
+    ],
+)
+def test_every_measured_number_has_its_count_and_interval(
+    tmp_path: Path, changes: dict[str, JsonValue], words: str
+) -> None:
+    (tmp_path / MANIFEST).write_text(json.dumps(_manifest(**changes)), encoding="utf-8")
+
+    told = measured(tmp_path / MANIFEST)
+
+    assert [" ".join(line.split()) for line in told[1:]] == [words]
 
 
-@pytest.mark.parametrize("content", [None, "", "{}", '{"measured": {"adapter": {}}}'])
+@pytest.mark.parametrize("content", [None, "", "{}", json.dumps(_manifest(success=None))])
 def test_a_manifest_that_does_not_say_is_an_error(tmp_path: Path, content: str | None) -> None:
     if content is not None:
-        (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
+        (tmp_path / MANIFEST).write_text(content, encoding="utf-8")
 
     with pytest.raises(ConfigurationError, match="does not say what was measured"):
-        measured(tmp_path / "manifest.json")
+        measured(tmp_path / MANIFEST)
 
 
 def test_the_shipped_manifest_is_told() -> None:
-    assert any("of 200 held-out tasks right" in line for line in measured(SHIPPED / "manifest.json"))
+    manifest = read_manifest(SHIPPED / MANIFEST)
+    told = measured(SHIPPED / MANIFEST)
+
+    assert len(told) == 1 + len(manifest.measured)
+    assert [line for line in told if f"{manifest.stage}, shipped" in line and "held-out tasks right" in line]

@@ -1,15 +1,20 @@
 """The README's figures are the manifest's."""
 
-import json
 from pathlib import Path
+
+from examples.models.manifest import MANIFEST, read_manifest
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_the_readme_says_what_was_measured() -> None:
-    measured = json.loads((ROOT / "examples/models/smollm2-orders/manifest.json").read_text())["measured"]
+    told = read_manifest(ROOT / "examples/models/smollm2-orders" / MANIFEST)
     text = " ".join((ROOT / "README.md").read_text().split())
-    adapter, bare = measured["adapter"]["all"], measured["zero_shot"]["all"]
-    assert f"solved {adapter['value'] * adapter['n']:.0f} of {adapter['n']} held-out example tasks" in text
-    assert f"without the adapter {bare['value'] * bare['n']:.0f} of {bare['n']}" in text
-    assert f"interval {adapter['low'] * 100:.0f} to {adapter['high'] * 100:.0f}" in text
+    shipped, bare = told.measured[told.stage], told.measured["prompt"]
+    share = shipped.success
+    assert share.value is not None
+    assert share.low is not None
+    assert share.high is not None
+    assert f"solved {shipped.successes} of {share.n} held-out example tasks" in text
+    assert f"({share.value:.0%}, 95% interval {share.low * 100:.0f} to {share.high * 100:.0f};" in text
+    assert f"without the adapter {bare.successes} of {bare.success.n}" in text

@@ -1,86 +1,91 @@
 """The shipped adapter is what its manifest says it is."""
 
-import hashlib
-import json
 from pathlib import Path
 
 import pytest
 
-from examples.models.evaluate import read_examples
-from examples.models.local import SYSTEM
-from examples.tasks.generate import generate
+from examples.models.manifest import MANIFEST, Manifest, read_manifest
+from examples.models.ship import MODEL
+from examples.tasks import SUITE
+from practicum.cli.yaml_text import parse_yaml
 from practicum.codecs.registry import codec_named
-from practicum.contracts.base import JsonObject
 from practicum.contracts.models import ModelSpec
 from practicum.contracts.tasks import Split
-from practicum.evaluation.estimators import wilson
-from practicum.stages.retrieval import nearest
-from practicum.tasks import digest
+from practicum.evaluation import wilson
+from practicum.stages.bundle import GGUF, digest_of
+from practicum.stages.path import PathSettings
+from practicum_gateway.models.versions import template_fault
 
-FOLDER = Path(__file__).resolve().parents[3] / "examples" / "models" / "smollm2-orders"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+FOLDER = EXAMPLES / "models" / "smollm2-orders"
 _MOST_BYTES = 8_000_000
 
 
 @pytest.fixture(scope="module")
-def manifest() -> JsonObject:
-    return json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
+def manifest() -> Manifest:
+    return read_manifest(FOLDER / MANIFEST)
 
 
-def test_the_adapter_is_the_one_that_was_measured_and_small_enough(manifest: JsonObject) -> None:
-    content = (FOLDER / "adapter.gguf").read_bytes()
-    assert manifest["adapter"] == {
-        "file": "adapter.gguf",
-        "bytes": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
-    assert len(content) <= _MOST_BYTES
+@pytest.fixture(scope="module")
+def spec() -> ModelSpec:
+    return ModelSpec.model_validate_json((FOLDER / MODEL).read_bytes())
 
 
-def test_it_is_served_in_the_dialect_that_it_was_trained_in(manifest: JsonObject) -> None:
-    spec = ModelSpec.model_validate_json((FOLDER / "model.json").read_bytes())
-    assert spec.codec is not None
-    assert manifest["codec"] == {"name": spec.codec, "template_hash": codec_named(spec.codec).template_hash}
-    assert spec.system == SYSTEM
+def test_the_folder_holds_what_is_served_and_nothing_else() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {GGUF, MODEL, MANIFEST}
+
+
+def test_the_adapter_is_the_one_that_was_measured_and_small_enough(manifest: Manifest) -> None:
+    adapter = FOLDER / manifest.adapter.file
+    assert manifest.adapter.sha256 == digest_of(adapter)
+    assert manifest.adapter.bytes == adapter.stat().st_size <= _MOST_BYTES
+
+
+def test_the_model_is_registered_as_what_was_trained(manifest: Manifest, spec: ModelSpec) -> None:
+    facts = spec.bundle
+    assert facts is not None
+    assert facts.digest == manifest.training[-1].bundle
+    assert facts.weights_hash == manifest.adapter.sha256
+    assert facts.base_hash == manifest.base.sha256
+    assert spec.version == f"{facts.stage}-{facts.digest[:12]}"
+    assert (spec.alias, spec.target, spec.base_url, spec.adapter) == ("local", manifest.base.name, None, {0: 1.0})
+
+
+def test_it_is_served_in_the_dialect_that_it_was_trained_in(manifest: Manifest, spec: ModelSpec) -> None:
+    path = PathSettings.model_validate(parse_yaml((EXAMPLES / "path.yaml").read_text(), "path.yaml"))
+    assert template_fault(spec) is None
+    assert spec.bundle is not None
+    assert (manifest.codec.name, manifest.codec.template_hash) == (spec.codec, spec.bundle.template_hash)
+    assert manifest.codec.template_hash == codec_named(path.model.codec).template_hash
+    assert (spec.system, spec.sampling) == (path.system, path.model.sampling)
     assert spec.constrained
-    assert spec.adapter == {0: 1.0}
 
 
-def test_it_was_trained_on_the_train_split_as_it_still_is(manifest: JsonObject) -> None:
-    phases = manifest["training"]
-    assert isinstance(phases, list)
-    for phase in phases:
-        assert isinstance(phase, dict)
-        data = phase["data"]
-        assert isinstance(data, dict)
-        assert data["split"] == "train"
-        tasks = generate(Split.TRAIN, int(str(data["tasks"])), int(str(data["seed"])))
-        assert digest(tasks) == data["sha256"]
+def test_each_training_goes_on_from_the_one_before_it(manifest: Manifest) -> None:
+    made = [training.bundle for training in manifest.training]
+    assert [training.parent for training in manifest.training] == [None, *made[:-1]]
+    assert manifest.training[-1].stage == manifest.stage
+    assert all(training.sources and training.steps and training.seconds for training in manifest.training)
 
 
-def test_its_success_is_told_with_count_and_interval(manifest: JsonObject) -> None:
-    stages = manifest["measured"]
-    assert isinstance(stages, dict)
-    assert set(stages) == {"zero_shot", "retrieval", "adapter"}
-    for stage in stages.values():
-        assert isinstance(stage, dict)
-        assert stage["split"] == "held_out"
-        whole = stage["all"]
-        assert isinstance(whole, dict)
-        n, value = float(str(whole["n"])), float(str(whole["value"]))
-        assert n >= 96
-        low, high = wilson(value, n)
-        assert float(str(whole["low"])) == pytest.approx(low, abs=1e-3)
-        assert float(str(whole["high"])) == pytest.approx(high, abs=1e-3)
-    adapter = stages["adapter"]
-    assert isinstance(adapter, dict)
-    assert isinstance(adapter["all"], dict)
-    assert float(str(adapter["all"]["low"])) > 0.5
+def test_it_learned_from_and_was_measured_on_the_suite_as_it_still_is(manifest: Manifest) -> None:
+    assert (manifest.suite.name, manifest.suite.sha256) == ("examples.tasks:SUITE", SUITE.digest)
 
 
-def test_no_solved_example_is_a_held_out_task() -> None:
-    examples = read_examples(FOLDER / "examples.jsonl", 1)
-    shown = {episode[0].content for episode in examples.episodes}
-    assert len(shown) == len(examples.episodes)
-    assert shown <= {task.prompt for task in generate(Split.TRAIN)}
-    (found,) = nearest("Cancel order 1042.", examples)
-    assert found[1].tool_calls[0].name == "erp_cancel_order"
+def test_every_stage_is_told_with_count_and_interval(manifest: Manifest) -> None:
+    for stage in manifest.measured.values():
+        assert (stage.split, stage.attempts) == (Split.HELD_OUT, 1)
+        assert stage.success.n == stage.tasks - stage.unscored >= 96
+        share = stage.successes / stage.success.n
+        assert (stage.success.value, stage.success.low, stage.success.high) == pytest.approx(
+            (share, *wilson(share, stage.success.n))
+        )
+        assert sum(family.n for family in stage.families.values()) == stage.success.n
+        found = sum((family.value or 0) * family.n for family in stage.families.values())
+        assert found == pytest.approx(stage.successes)
+
+
+def test_what_is_shipped_does_most_held_out_tasks(manifest: Manifest) -> None:
+    low = manifest.measured[manifest.stage].success.low
+    assert low is not None
+    assert low > 0.5
