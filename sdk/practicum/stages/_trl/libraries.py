@@ -22,6 +22,8 @@ def _extra(purpose: str) -> Generator[None]:
     # Models and datasets are folders here: nothing is fetched from a hub, and no hub is told that they are used.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    # Steps are told by a listener. What draws bars of its own reads this as it is loaded, and some of it nothing else.
+    os.environ.setdefault("TQDM_DISABLE", "1")
     try:
         yield
     except ImportError as error:
@@ -49,7 +51,7 @@ def torch() -> Any:
 
 
 def transformers() -> Any:
-    """Transformers.
+    """Transformers, which tells of errors alone and draws no bars.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -57,6 +59,8 @@ def transformers() -> Any:
     with _extra("Training"):
         import transformers as library
 
+    library.utils.logging.set_verbosity_error()
+    library.utils.logging.disable_progress_bar()
     return library
 
 

@@ -77,8 +77,6 @@ class Loaded:
 def settle(seed: int, threads: int | None) -> None:
     """Make what follows repeatable, on so many threads."""
     torch, transformers = libraries.torch(), libraries.transformers()
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
     if threads is not None:
         torch.set_num_threads(threads)
     transformers.set_seed(seed)
