@@ -10,6 +10,7 @@ from practicum.stages.bundle import Bundle, check_template, read_bundle
 from practicum.stages.extra import require
 from practicum.stages.finishing import weights_of
 from practicum.stages.sampler import Sampler
+from practicum.stages.serving import version_of
 from practicum.stages.settings import Precision
 
 
@@ -42,8 +43,9 @@ def open_policy(
     manifest = read_bundle(bundle)
     settle(seed, threads)
     loaded = load_bundle(bundle, manifest, cache, precision)
-    version = f"{manifest.stage}-{manifest.digest[:12]}"
-    return LocalPolicy(loaded, version=version, temperature=temperature, turn_tokens=turn_tokens, seed=seed)
+    return LocalPolicy(
+        loaded, version=version_of(manifest), temperature=temperature, turn_tokens=turn_tokens, seed=seed
+    )
 
 
 def load_bundle(folder: Path, manifest: Bundle, cache: Path, precision: Precision) -> Loaded:
