@@ -25,7 +25,7 @@ from practicum.errors import ConfigurationError, PracticumError
 from practicum.evaluation import read_report
 from practicum.evaluation.summary import counts_of
 from practicum.files import whole_folder
-from practicum.stages.bundle import GGUF, Bundle, Source, check_template, digest_of, read_bundle
+from practicum.stages.bundle import GGUF, Bundle, Source, digest_of, read_bundle
 from practicum.stages.path import Facts, GrpoStage, PathSettings, SftStage, name_of, standings, start_of, works_of
 from practicum.stages.path_record import Done, PathRecord
 from practicum.stages.serving import adapter_file, registration
@@ -68,13 +68,12 @@ def ship(walked: Walked, name: str, out: Path) -> Manifest:
         What the folder says of itself.
 
     Raises:
-        ConfigurationError: the stage made no adapter that the local model server can serve, its bundle was changed or
-            was trained with another template, or the folder cannot be written.
+        ConfigurationError: the stage made no adapter that the local model server can serve, its bundle or an evaluation
+            was changed, or the folder cannot be written.
     """
     stage = _training_stage(walked.settings, name)
     place = walked.place(f"{name}/train")
     bundle = read_bundle(place)
-    check_template(bundle)
     adapter = adapter_file(place, bundle)
     if bundle.base.name != WEIGHTS:
         raise ConfigurationError(
