@@ -93,23 +93,31 @@ def test_what_cannot_be_evaluated(
     assert (shown.status, told in shown.err) == (status, True), shown.err
 
 
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
+AT_A_TERMINAL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+
+
 def test_interrupted_it_says_how_to_go_on_and_does(practicum: Types, tmp_path: Path) -> None:
     """The first attempt succeeds, then the model is gone, and a person loses patience."""
     out = tmp_path / "a"
+    code = f"{AT_A_TERMINAL}from practicum.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "eval", SUITE, "--model", "local", "--out", str(out)]
     with gateway_that(lambda request: RIGHT if request.metadata["task"].endswith(".0") else DOWN) as gateway:
-        command = [sys.executable, "-m", "practicum.cli.main", "eval", SUITE, "--model", "local", "--out", str(out)]
-        code = f"import sys; from practicum.cli.main import main; sys.argv[1:] = {command[3:]!r}; main()"
-        running = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 60
-        while not (out / "attempts.jsonl").exists() and time.monotonic() < deadline:
-            assert running.poll() is None
-            time.sleep(0.05)
-        running.send_signal(signal.SIGINT)
-        _, told = running.communicate(timeout=60)
+        with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as running:
+            try:
+                while not (out / "attempts.jsonl").exists():
+                    assert running.poll() is None
+                    time.sleep(0.05)
+                running.send_signal(signal.SIGINT)
+                _, told = running.communicate()
+            finally:
+                running.kill()
         assert running.returncode == 130
         assert "give the same command again to go on" in told
         assert "Traceback" not in told
         gateway.behaviour = always_right
+        for begun in list(gateway.runs.values()):  # those too that were begun in the last moment, and never heard of
+            begun.behaviour = RIGHT
         shown = practicum("eval", SUITE, "--model", "local", "--out", str(out), "--json")
     assert (shown.status, shown.json["success"]["n"], shown.json["success"]["value"]) == (0, 6, 1.0)
     first = [run for run in gateway.runs.values() if run.request.metadata["task"] == "numbers.held_out.0"]
