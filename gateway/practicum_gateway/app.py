@@ -23,6 +23,7 @@ from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.calls import Calls
 from practicum_gateway.episodes.chat import Chat
 from practicum_gateway.episodes.episodes import Episodes
+from practicum_gateway.episodes.examples import Examples
 from practicum_gateway.episodes.practice import PracticeCopies
 from practicum_gateway.episodes.temporal import Workflows
 from practicum_gateway.episodes.trajectories import Trajectories
@@ -44,6 +45,7 @@ from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
+from practicum_gateway.models.embeddings import Embeddings
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
 from practicum_gateway.models.promotions import Promotions
@@ -113,6 +115,7 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
         turns=Turns(record, models),
         calls=Calls(record, pipeline, approvals),
         practice=PracticeCopies(catalogue, record),
+        examples=Examples(Embeddings(models)),
     )
     approvals.on_answer = episodes.answered
     return House(

@@ -20,12 +20,13 @@ from practicum.contracts.episodes import (
 from practicum.contracts.tasks import States
 from practicum.contracts.tools import Tool
 from practicum.errors import EpisodeError, PracticumError, RequestError
+from practicum.stages.opening import opening
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.keys import Keys
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.calls import Calls
-from practicum_gateway.episodes.opening import opening
+from practicum_gateway.episodes.examples import Examples
 from practicum_gateway.episodes.practice import PracticeCopies
 from practicum_gateway.episodes.rights import check_driving, check_owner, check_sight
 from practicum_gateway.episodes.temporal import Workflows
@@ -55,6 +56,7 @@ class Episodes:
         turns: Turns,
         calls: Calls,
         practice: PracticeCopies,
+        examples: Examples,
     ) -> None:
         """Put the parts together.
 
@@ -68,6 +70,7 @@ class Episodes:
             turns: takes the model's turns.
             calls: makes the turns' calls.
             practice: the copies of systems that training episodes work on.
+            examples: chooses the solved tasks that a model is shown.
         """
         self._record = record
         self._registry = registry
@@ -78,6 +81,7 @@ class Episodes:
         self._turns = turns
         self._calls = calls
         self._practice = practice
+        self._examples = examples
 
     async def start(self, principal: Principal, request: EpisodeRequest) -> tuple[Episode, bool]:
         """Begin an episode; the flag says whether it is new. A repeated idempotency key gives the first one.
@@ -91,6 +95,7 @@ class Episodes:
             RequestError: a tool pattern names no tool, or the start state does not fit.
             UpstreamError: a practice copy of a training episode cannot be begun.
             ConflictError: the idempotency key was used for another request.
+            ModelProviderError: the embedding model that finds solved tasks to show does not answer.
             ConfigurationError, GatewayUnavailableError: the episode is to be durable and Temporal is not there.
         """
         check_owner(principal, to="begin episodes")
@@ -105,7 +110,7 @@ class Episodes:
             model=model.spec.alias,
             version=model.version,
             tools=await self._tools(request.tools),
-            opening=opening(request.task, model.spec),
+            opening=opening(request.task, model.spec, await self._examples.shown(request.task, model.spec.examples)),
         )
         if request.driver is Driver.TEMPORAL:
             await self._workflows.ready()

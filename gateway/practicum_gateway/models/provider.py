@@ -1,6 +1,6 @@
 """The port behind which every model stands, and the values that cross it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,7 +59,7 @@ class Completed:
 
 
 class ModelProvider(Protocol):
-    """Answers prompts."""
+    """Answers prompts, and makes vectors of texts."""
 
     async def complete(self, prompt: Prompt) -> Completed:
         """The model's turn.
@@ -71,6 +71,18 @@ class ModelProvider(Protocol):
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completed]:
         """The model's turn in pieces of text, and last the whole of it.
+
+        Raises:
+            practicum.errors.ModelProviderError: as for `complete`.
+        """
+        ...
+
+    async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
+        """What the server answers when it is asked for the vectors of texts, in OpenAI's form.
+
+        Args:
+            prompt: the model, and nothing said.
+            texts: at least one.
 
         Raises:
             practicum.errors.ModelProviderError: as for `complete`.

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.promotion import Change
-from practicum.errors import ConfigurationError, ConflictError, NotFoundError
+from practicum.errors import ConfigurationError, ConflictError, NotFoundError, RequestError
 from practicum_gateway.models.versions import (
     check_settings,
     info_of,
@@ -69,9 +69,10 @@ class Registry:
             by: name of the principal who wants it.
 
         Raises:
-            RequestError: a setting does not fit the provider, or its template is not the gateway's.
+            RequestError: a setting does not fit the provider, its template is not the gateway's, or the embedding model
+                of its examples is not registered.
         """
-        check_settings(spec)
+        await self._check(spec)
         async with self._store.write() as session:
             row = await session.get(ModelRow, spec.alias, with_for_update=True)
             kept = await self._keep(session, spec, by)
@@ -104,14 +105,27 @@ class Registry:
         Raises:
             NotFoundError: there is no such alias yet.
             ConflictError: its version is registered with other content.
-            RequestError: a setting does not fit the provider, or its template is not the gateway's.
+            RequestError: as for `put`.
         """
-        check_settings(spec)
+        await self._check(spec)
         async with self._store.write() as session:
             if await session.get(ModelRow, spec.alias, with_for_update=True) is None:
                 raise NotFoundError(f"There is no model '{spec.alias}'.", mend="Register its first version with POST.")
             version = version_of(await self._keep(session, spec, by, exactly=True))
         return next(each for each in await self.versions(spec.alias) if each.version == version)
+
+    async def _check(self, spec: ModelSpec) -> None:
+        check_settings(spec)
+        if spec.examples is None or spec.examples.embedder is None:
+            return
+        try:
+            await self._load(spec.examples.embedder)
+        except NotFoundError as error:
+            raise RequestError(
+                f"The examples of '{spec.alias}' are found by vectors of '{spec.examples.embedder}', which is not "
+                "registered.",
+                mend="Register the embedding model first, or leave `embedder` out: words then tell what is near.",
+            ) from error
 
     async def get(self, name: str) -> RegisteredModel:
         """The model behind `alias` or `alias@version`.

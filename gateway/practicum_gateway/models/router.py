@@ -63,6 +63,31 @@ class Models:
             definitions=None if definitions is None else tuple(definitions),
         )
 
+    async def version(self, name: str) -> str:
+        """What the record calls the model behind `alias` or `alias@version` now.
+
+        Raises:
+            NotFoundError: there is no such alias or version.
+            ConfigurationError: as for `prompt`.
+        """
+        return (await self._registry.get(name)).version
+
+    async def embed(self, name: str, texts: Sequence[str]) -> JsonObject:
+        """What the server of an embedding model answers, in OpenAI's form.
+
+        Args:
+            name: the model, as `alias` or `alias@version`.
+            texts: at least one.
+
+        Raises:
+            NotFoundError: there is no such alias or version.
+            ModelProviderError: the provider failed; another try may help.
+            RequestError: the provider refuses the request; another try will not help.
+        """
+        prompt = await self.prompt(name, ())
+        with _span(self._tracer, prompt, None, operation="embeddings"):
+            return await self._providers[prompt.spec.provider].embed(prompt, texts)
+
     async def complete(self, prompt: Prompt, *, episode: str | None = None) -> Completed:
         """The model's turn.
 
@@ -108,11 +133,11 @@ def merged(defaults: Sampling, overrides: Sampling) -> Sampling:
 
 
 @contextmanager
-def _span(tracer: Tracer, prompt: Prompt, episode: str | None) -> Generator[Span]:
+def _span(tracer: Tracer, prompt: Prompt, episode: str | None, operation: str = "chat") -> Generator[Span]:
     """A client span with the GenAI conventions; message content is not part of it."""
     spec, sampling = prompt.spec, prompt.sampling
     attributes: dict[str, str | int | float] = {
-        "gen_ai.operation.name": "chat",
+        "gen_ai.operation.name": operation,
         "gen_ai.provider.name": _provider_name(spec),
         "gen_ai.request.model": spec.alias,
         "gen_ai.response.model": version_of(spec),
@@ -127,7 +152,7 @@ def _span(tracer: Tracer, prompt: Prompt, episode: str | None) -> Generator[Span
     }
     attributes |= {name: value for name, value in asked.items() if value is not None}
     # Not made current: a stream's consumer runs in other contexts than the stream.
-    span = tracer.start_span(f"chat {spec.alias}", kind=SpanKind.CLIENT, attributes=attributes)
+    span = tracer.start_span(f"{operation} {spec.alias}", kind=SpanKind.CLIENT, attributes=attributes)
     try:
         yield span
     except PracticumError as error:

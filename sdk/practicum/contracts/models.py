@@ -53,10 +53,13 @@ class ExampleSet(Value):
     Attributes:
         episodes: solved conversations, each from its user message to its final answer.
         shown: how many of the nearest are shown.
+        embedder: the registered model, `alias` or `alias@version`, whose vectors tell how near two tasks are; their
+            words do when None.
     """
 
     episodes: tuple[tuple[Message, ...], ...]
     shown: int = Field(default=1, ge=0, le=8)
+    embedder: str | None = Field(default=None, min_length=1, max_length=300)
 
 
 class BundleFacts(Value):

@@ -1,8 +1,9 @@
 """How an episode's conversation begins: who the model is, a solved task or two, the task. Pure."""
 
+from collections.abc import Sequence
+
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec
-from practicum.stages.retrieval import nearest
 
 DEFAULT_SYSTEM = (
     "You do tasks in a company's systems with the tools you are given. Find out what you need to know by calling "
@@ -10,15 +11,15 @@ DEFAULT_SYSTEM = (
 )
 
 
-def opening(task: str, spec: ModelSpec) -> tuple[Message, ...]:
+def opening(task: str, spec: ModelSpec, shown: Sequence[Sequence[Message]] = ()) -> tuple[Message, ...]:
     """The messages before the model's first turn.
 
     Args:
         task: what to do.
         spec: the model; an empty `system` sends no system message.
+        shown: solved conversations to put before the task, the nearest last; see `practicum.stages.retrieval`.
     """
     system = DEFAULT_SYSTEM if spec.system is None else spec.system
     before = (Message(role="system", content=system),) if system else ()
-    shown = () if spec.examples is None else nearest(task, spec.examples)
     examples = tuple(message for solved in shown for message in solved)
     return (*before, *examples, Message(role="user", content=task))

@@ -86,10 +86,12 @@ class RagStage(_Stage):
 
     Attributes:
         shown: how many of the nearest.
+        embedder: the registered embedding model by whose vectors they are found; their words find them when None.
     """
 
     stage: Literal["rag"]
     shown: int = Field(default=1, ge=1, le=8)
+    embedder: str | None = Field(default=None, min_length=1)
 
 
 class SftStage(_Stage):

@@ -71,13 +71,19 @@ def spelled(trajectory: Trajectory, tools: Sequence[Tool], codec: Codec, spell: 
     return record.model_copy(update={"uses": uses(record)})
 
 
-def examples_of(trajectories: Sequence[Trajectory], shown: int) -> ExampleSet:
-    """Solved tasks to show before others, those that are solved well: each from its task to its final answer."""
+def examples_of(trajectories: Sequence[Trajectory], shown: int, embedder: str | None = None) -> ExampleSet:
+    """Solved tasks to show before others, those that are solved well: each from its task to its final answer.
+
+    Args:
+        trajectories: the solved ones are taken.
+        shown: how many of the nearest are shown.
+        embedder: the registered embedding model that finds them; None for their words.
+    """
     solved = [trajectory for trajectory in trajectories if trajectory.reward is not None and trajectory.reward >= 1]
     episodes = tuple(
         tuple(message for message in trajectory.messages if message.role != "system") for trajectory in solved
     )
-    return ExampleSet(episodes=episodes, shown=shown)
+    return ExampleSet(episodes=episodes, shown=shown, embedder=embedder)
 
 
 def _name_of(tool: JsonObject) -> str:

@@ -1,15 +1,17 @@
-"""Retrieval: the solved tasks that are most like a new one, shown to the model before it.
+"""Retrieval: the solved tasks that are most like a new one, shown to the model before it. Pure.
 
 Tasks of one kind differ in their entities and share their words. So names, numbers, addresses and quotations are masked
-before texts are compared, and rare words count for more than common ones.
+before texts are compared: by the vectors that an embedding model gives them, or by their words, of which rare ones
+count for more than common ones.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import mul
 
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ExampleSet
@@ -31,22 +33,42 @@ _PAIR_WEIGHT = 0.5
 
 
 def nearest(task: str, examples: ExampleSet) -> tuple[tuple[Message, ...], ...]:
-    """The examples most like a task, as many as the set shows, the nearest last and so next to the task.
+    """The examples whose words are most like a task's, as many as the set shows.
 
     Deterministic; of two that are equally near, the earlier in the set is the nearer.
 
     Args:
         task: what is to be done.
         examples: solved conversations, each beginning with its user message.
+
+    Returns:
+        Conversations, the nearest last and so next to the task.
     """
-    if not examples.episodes or not examples.shown:
-        return ()
-    terms = tuple(_terms(_question(episode)) for episode in examples.episodes)
+    terms = tuple(_terms(question(episode)) for episode in examples.episodes)
     weights = _weights(terms)
     wanted = _vector(_terms(task), weights)
-    scores = [_cosine(wanted, _vector(found, weights)) for found in terms]
-    ranked = sorted(range(len(terms)), key=lambda index: (-scores[index], index))
-    return tuple(examples.episodes[index] for index in reversed(ranked[: examples.shown]))
+    return _best(examples, [_cosine(wanted, _vector(found, weights)) for found in terms])
+
+
+def nearest_by_vectors(
+    task: Sequence[float], vectors: Sequence[Sequence[float]], examples: ExampleSet
+) -> tuple[tuple[Message, ...], ...]:
+    """The examples whose vectors lie nearest to a task's, as many as the set shows.
+
+    Args:
+        task: the unit vector of the task.
+        vectors: the unit vector of each example's question, in the order of the set.
+        examples: the set.
+
+    Returns:
+        Conversations, the nearest last and so next to the task.
+    """
+    return _best(examples, [sum(map(mul, task, vector)) for vector in vectors])
+
+
+def question(episode: Sequence[Message]) -> str:
+    """What a solved conversation was asked."""
+    return next((message.content or "" for message in episode if message.role == "user"), "")
 
 
 def masked(text: str) -> str:
@@ -54,8 +76,9 @@ def masked(text: str) -> str:
     return " ".join(_ENTITY.sub(lambda found: f" {(found.lastgroup or '').upper()} ", text).split())
 
 
-def _question(episode: tuple[Message, ...]) -> str:
-    return next((message.content or "" for message in episode if message.role == "user"), "")
+def _best(examples: ExampleSet, scores: Sequence[float]) -> tuple[tuple[Message, ...], ...]:
+    ranked = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
+    return tuple(examples.episodes[index] for index in reversed(ranked[: examples.shown]))
 
 
 @lru_cache(maxsize=4096)

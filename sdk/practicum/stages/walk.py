@@ -69,6 +69,7 @@ class Candidate:
         bundle: folder of its bundle; None for the model as it is.
         references: folder of solved tasks to show; None for none.
         shown: how many of them.
+        embedder: the registered embedding model that finds them; None for their words.
     """
 
     version: str
@@ -76,6 +77,7 @@ class Candidate:
     bundle: Path | None = None
     references: Path | None = None
     shown: int = 0
+    embedder: str | None = None
 
 
 class Examiner(Protocol):
@@ -181,7 +183,8 @@ class Walk:
         name = name_of(stage)
         version, constrained = f"{name}-{key[:_SHORT]}", stage.constrained
         if isinstance(stage, RagStage):
-            return Candidate(version, constrained, references=self._place(REFERENCES), shown=stage.shown)
+            shown = self._place(REFERENCES)
+            return Candidate(version, constrained, references=shown, shown=stage.shown, embedder=stage.embedder)
         if isinstance(stage, SftStage | GrpoStage):
             return Candidate(version, constrained, bundle=self._place(f"{name}/train"))
         return Candidate(version, constrained)

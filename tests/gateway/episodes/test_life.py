@@ -8,6 +8,7 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import EpisodeStatus
 from practicum.contracts.tools import CallStatus
 from practicum.testing import Reply, call, say
+from tests.gateway.embedding_server import embedding_server
 from tests.gateway.episodes.conftest import WORKER
 from tests.gateway.episodes.world import World
 
@@ -167,3 +168,36 @@ async def test_the_nearest_solved_task_is_shown_before_the_episodes_own(world: W
     await world.turn(episode, 0)
     contents = [message["content"] for message in world.model.requests[0].messages if isinstance(message, dict)]
     assert contents[1:] == ["Refund order 3.", "Refunded.", "Refund order 9."]
+
+
+async def test_an_embedding_model_says_which_solved_task_is_nearest(world: World) -> None:
+    spec = (await world.admin.get("/v1/models/scripted")).json()
+    solved = [
+        [{"role": "user", "content": "Refund order 3."}, {"role": "assistant", "content": "Refunded."}],
+        [{"role": "user", "content": "Money back for 7."}, {"role": "assistant", "content": "Paid."}],
+    ]
+    with embedding_server("money", "reimburse") as vectors:
+        embedder = {"alias": "near", "provider": "llama_cpp", "target": "near", "base_url": vectors.url}
+        assert (await world.post("/v1/models", embedder)).status_code == 201
+        alias = {
+            "alias": "shown",
+            "provider": "litellm",
+            "target": "openai/scripted",
+            "base_url": spec["base_url"],
+            "examples": {"episodes": solved, "shown": 1, "embedder": "near"},
+        }
+        assert (await world.post("/v1/models", alias)).status_code == 201
+        world.model.extend(say("Refunded."))
+        # In words it is like the first alone.
+        episode = await world.start("Refund order 9: money.", model="shown")
+        await world.turn(episode, 0)
+        contents = [message["content"] for message in world.model.requests[0].messages if isinstance(message, dict)]
+        assert contents[1:] == ["Money back for 7.", "Paid.", "Refund order 9: money."]
+        # Entities say nothing of how near two tasks are, so they are not sent.
+        assert vectors.asked == [["Refund order NUMBER : money.", "Refund order NUMBER .", "Money back for NUMBER ."]]
+        vectors.down = True
+        begun = len((await world.admin.get("/v1/episodes")).json())
+        body = {"task": "Something new.", "model": "shown", "tools": ["shop.*"], "driver": "client"}
+        answer = await world.admin.post("/v1/episodes", json=body)
+        assert (answer.status_code, "near" in answer.json()["detail"]) == (502, True)
+        assert len((await world.admin.get("/v1/episodes")).json()) == begun

@@ -4,10 +4,10 @@ import pytest
 
 from practicum.contracts.episodes import Limits
 from practicum.contracts.messages import Message, ToolCall
-from practicum.contracts.models import ExampleSet, ModelSpec, Provider
+from practicum.contracts.models import ModelSpec, Provider
 from practicum.contracts.tools import CallStatus, Effect, Observation, Tool
+from practicum.stages.opening import DEFAULT_SYSTEM, opening
 from practicum_gateway.episodes.observations import told
-from practicum_gateway.episodes.opening import DEFAULT_SYSTEM, opening
 from practicum_gateway.episodes.refusals import refusal
 
 
@@ -75,5 +75,5 @@ def test_a_conversation_begins_with_who_and_ends_with_the_task() -> None:
     named = spec.model_copy(update={"system": "You are Ann."})
     assert opening("Do it.", named) == (Message(role="system", content="You are Ann."), task)
     solved = (Message(role="user", content="Do that."), Message(role="assistant", content="Done."))
-    silent = spec.model_copy(update={"system": "", "examples": ExampleSet(episodes=(solved,))})
-    assert opening("Do it.", silent) == (*solved, task)
+    silent = spec.model_copy(update={"system": ""})
+    assert opening("Do it.", silent, [solved]) == (*solved, task)

