@@ -16,12 +16,13 @@ def main() -> None:
     """Read the command line and write both files."""
     parser = argparse.ArgumentParser(prog="python -m examples.tasks", description="Write the suite 'orders'.")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to, made when missing")
-    parser.add_argument("--count", type=int, default=200, help="tasks in each split")
+    parser.add_argument("--train", type=int, default=600, help="tasks to learn from")
+    parser.add_argument("--held-out", type=int, default=200, help="tasks to measure with")
     parser.add_argument("--seed", type=int, default=1, help="another seed draws other tasks from the same words")
     parser.add_argument("--check", action="store_true", help="prove every task and its verifier before writing")
     options = parser.parse_args()
-    for split in Split:
-        tasks = generate(split, options.count, options.seed)
+    for split, count in ((Split.TRAIN, options.train), (Split.HELD_OUT, options.held_out)):
+        tasks = generate(split, count, options.seed)
         if options.check:
             asyncio.run(_check(tasks))
         path = options.out / f"{split}.jsonl"

@@ -15,19 +15,20 @@ class Orders:
 
     name = NAME
 
-    def __init__(self, count: int = 200, seed: int = 1) -> None:
+    def __init__(self, train: int = 600, held_out: int = 200, seed: int = 1) -> None:
         """Choose the tasks.
 
         Args:
-            count: how many in each split; the first ones are the same whatever the count.
+            train: how many to learn from; the first ones are the same whatever the count.
+            held_out: how many to measure with; likewise.
             seed: another seed draws other tasks from the same words.
         """
-        self._count = count
+        self._counts = {Split.TRAIN: train, Split.HELD_OUT: held_out}
         self._seed = seed
 
     @cached_property
     def _tasks(self) -> Mapping[Split, tuple[Task, ...]]:
-        return {split: generate(split, self._count, self._seed) for split in Split}
+        return {split: generate(split, count, self._seed) for split, count in self._counts.items()}
 
     @cached_property
     def digest(self) -> str:
