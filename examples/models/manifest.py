@@ -14,16 +14,30 @@ from practicum.stages.bundle import Source
 MANIFEST = "manifest.json"
 
 
-class Named(Value):
-    """Something that is recognised by its content.
+class Below(Value):
+    """The model below an adapter.
 
     Attributes:
         name: how it is asked for.
-        sha256: of its content, as the path took it.
+        sha256: over its weights, as training loaded them.
     """
 
     name: str
     sha256: str
+
+
+class Tasks(Value):
+    """What was learned from and measured on.
+
+    Attributes:
+        suite: dotted path of the suite.
+        sha256: of all its tasks.
+        held_out: SHA-256 of those that are only measured on.
+    """
+
+    suite: str
+    sha256: str
+    held_out: str
 
 
 class File(Value):
@@ -93,10 +107,10 @@ class Manifest(Value):
     Attributes:
         format: version of this form.
         stage: the stage of the path whose adapter this is.
-        base: the model below the adapter; its hash is over the weights as training loaded them.
+        base: the model below the adapter.
         adapter: the adapter's file.
         codec: how it is spoken to.
-        suite: what it learned from and was measured on.
+        tasks: what it learned from and was measured on.
         path: the settings of the path, whole.
         training: the stages that made the adapter, the first first.
         measured: every stage of the path by its name, in the path's order.
@@ -104,10 +118,10 @@ class Manifest(Value):
 
     format: Literal["practicum-adapter/2"] = "practicum-adapter/2"
     stage: str
-    base: Named
+    base: Below
     adapter: File
     codec: Dialect
-    suite: Named
+    tasks: Tasks
     path: JsonObject
     training: tuple[Training, ...]
     measured: dict[str, Measured]

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from examples.models.manifest import MANIFEST, Dialect, File, Manifest, Measured, Named, Training
+from examples.models.manifest import MANIFEST, Below, Dialect, File, Manifest, Measured, Tasks, Training
 from practicum.cli.inputs import document_of
 from practicum.cli.services.local_model import ALIAS, WEIGHTS
 from practicum.codecs.registry import codec_named
 from practicum.contracts.evaluation import EvaluationReport
+from practicum.contracts.tasks import Split
 from practicum.errors import ConfigurationError, PracticumError
 from practicum.evaluation import read_report
 from practicum.evaluation.summary import counts_of
@@ -29,7 +30,7 @@ from practicum.stages.bundle import GGUF, Bundle, Source, digest_of, read_bundle
 from practicum.stages.path import Facts, GrpoStage, PathSettings, SftStage, name_of, standings, start_of, works_of
 from practicum.stages.path_record import Done, PathRecord
 from practicum.stages.serving import adapter_file, registration
-from practicum.tasks import load_suite
+from practicum.tasks import Suite, digest, load_suite
 
 MODEL = "model.json"
 _SETTINGS = Path("examples/path.yaml")
@@ -41,13 +42,13 @@ class Walked:
 
     Attributes:
         settings: what it was to do.
-        suite_digest: of its suite.
+        suite: its tasks.
         folder: where it was walked.
         done: every work by its name.
     """
 
     settings: PathSettings
-    suite_digest: str
+    suite: Suite
     folder: Path
     done: Mapping[str, Done]
 
@@ -112,7 +113,7 @@ def read_walked(settings: Path, folder: Path) -> Walked:
             mend=f"Do it with: practicum path run {settings} --out {folder}",
         )
     done = {standing.work.name: record.done[standing.input] for standing in found if standing.input is not None}
-    return Walked(path, suite.digest, folder, done)
+    return Walked(path, suite, folder, done)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -168,10 +169,14 @@ def _training_stage(settings: PathSettings, name: str) -> SftStage | GrpoStage:
 def _manifest(walked: Walked, stage: SftStage | GrpoStage, bundle: Bundle, adapter: Path) -> Manifest:
     return Manifest(
         stage=name_of(stage),
-        base=Named(name=bundle.base.name, sha256=bundle.base.digest),
+        base=Below(name=bundle.base.name, sha256=bundle.base.digest),
         adapter=File(file=adapter.name, bytes=adapter.stat().st_size, sha256=digest_of(adapter)),
         codec=Dialect(name=bundle.codec, template_hash=bundle.template_hash),
-        suite=Named(name=walked.settings.suite, sha256=walked.suite_digest),
+        tasks=Tasks(
+            suite=walked.settings.suite,
+            sha256=walked.suite.digest,
+            held_out=digest(walked.suite.tasks(Split.HELD_OUT)),
+        ),
         path=walked.settings.model_dump(mode="json"),
         training=tuple(_trainings(walked, stage)),
         measured={

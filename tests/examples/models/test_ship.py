@@ -14,7 +14,7 @@ from practicum.evaluation import wilson
 from practicum.stages.bundle import GGUF, read_bundle
 from practicum.stages.path import PathSettings
 from practicum.stages.serving import facts_of, version_of
-from practicum.tasks import load_suite
+from practicum.tasks import digest, load_suite
 from tests.examples.models.walked import BASE, CODEC, PATH, Hands, settings_file, walk
 
 
@@ -41,7 +41,9 @@ def test_a_stage_is_shipped_with_what_it_was_made_of(tmp_path: Path) -> None:
     assert (manifest.stage, manifest.base.name, manifest.base.sha256) == ("sft", "smollm2", BASE.digest)
     assert (manifest.adapter.bytes, manifest.adapter.sha256) == (len(b"GGUF of sft"), bundle.files[GGUF])
     assert (manifest.codec.name, manifest.codec.template_hash) == (CODEC.name, CODEC.template_hash)
-    assert (manifest.suite.name, manifest.suite.sha256) == (PATH.suite, load_suite(PATH.suite).digest)
+    suite = load_suite(PATH.suite)
+    assert (manifest.tasks.suite, manifest.tasks.sha256) == (PATH.suite, suite.digest)
+    assert manifest.tasks.held_out == digest(suite.tasks(Split.HELD_OUT))
     assert PathSettings.model_validate(manifest.path) == PATH
     (training,) = manifest.training
     assert (training.stage, training.bundle, training.parent) == ("sft", bundle.digest, None)

@@ -14,6 +14,7 @@ from practicum.contracts.tasks import Split
 from practicum.evaluation import wilson
 from practicum.stages.bundle import GGUF, digest_of
 from practicum.stages.path import PathSettings
+from practicum.tasks import digest
 from practicum_gateway.models.versions import template_fault
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -68,8 +69,9 @@ def test_each_training_goes_on_from_the_one_before_it(manifest: Manifest) -> Non
     assert all(training.sources and training.steps and training.seconds for training in manifest.training)
 
 
-def test_it_learned_from_and_was_measured_on_the_suite_as_it_still_is(manifest: Manifest) -> None:
-    assert (manifest.suite.name, manifest.suite.sha256) == ("examples.tasks:SUITE", SUITE.digest)
+def test_it_was_measured_on_the_held_out_tasks_as_they_still_are(manifest: Manifest) -> None:
+    assert manifest.tasks.suite == "examples.tasks:SUITE"
+    assert manifest.tasks.held_out == digest(SUITE.tasks(Split.HELD_OUT))
 
 
 def test_every_stage_is_told_with_count_and_interval(manifest: Manifest) -> None:
