@@ -4,7 +4,17 @@ from collections.abc import Iterator
 from typing import Literal, cast
 from urllib.parse import urljoin, urlsplit
 
-from practicum.contracts.connectors import ApiKeyAuth, Auth, BasicAuth, BearerAuth, ClientCredentialsAuth, NoAuth
+from practicum.contracts.connectors import (
+    ApiKeyAuth,
+    Auth,
+    AuthorizationCodeAuth,
+    BasicAuth,
+    BearerAuth,
+    ClientCertificateAuth,
+    ClientCredentialsAuth,
+    NoAuth,
+    SchemesAuth,
+)
 from practicum.errors import DocumentError
 from practicum_connectors.auth.credentials import Credentials, FixedCredentials, NoCredentials, basic_header
 from practicum_connectors.auth.oauth import ClientCredentials
@@ -46,6 +56,11 @@ def credentials_for(auth: Auth, document: Document, base_url: str, sender: Sende
                 token_url=token_url_of(auth, document, base_url, private_network=sender.private_network),
                 scopes=auth.scopes,
                 sender=sender,
+            )
+        case AuthorizationCodeAuth() | ClientCertificateAuth() | SchemesAuth():
+            raise DocumentError(
+                f"A credential of the kind `{auth.kind}` cannot be used for this system.",
+                mend="Give an API key, a token, a user name and password, or client credentials.",
             )
 
 

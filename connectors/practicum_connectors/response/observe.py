@@ -1,5 +1,6 @@
 """What a model is told about a call."""
 
+import json
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -57,7 +58,8 @@ class Observer:
         if status is CallStatus.OK and isinstance(value, dict | list):
             draft.warnings.extend(self._checks.warnings(sent.prepared.plan.operation, sent.response, value))
             paging = find_paging(sent.prepared.plan, sent.prepared.arguments, sent.response, value)
-            following = None if draft.truncated else paging.next
+            if paging.next is not None and not draft.truncated:
+                following = json.dumps(paging.next, ensure_ascii=False)
             if draft.truncated and paging.limit:
                 draft.warnings.append(f"To see what is left out, ask for fewer items at a time with `{paging.limit}`.")
         if status is CallStatus.IN_DOUBT:

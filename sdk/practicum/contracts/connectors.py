@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from practicum.contracts.base import JsonObject, Name, Value
+from practicum.contracts.tools import Effect
 
 
 class Mode(StrEnum):
@@ -56,11 +57,99 @@ class ClientCredentialsAuth(Value):
     scopes: tuple[str, ...] = ()
 
 
+class AuthorizationCodeAuth(Value):
+    """OAuth 2 authorization code, already consented to: a stored refresh token is exchanged for access tokens.
+
+    Attributes:
+        client_id: who asks.
+        client_secret: the proof; public clients have none.
+        refresh_token: what the consent gave.
+        token_url: where tokens are given, unless the document's flow or its OpenID discovery says so.
+        scopes: what is asked for; empty leaves it to the server.
+    """
+
+    kind: Literal["authorization_code"] = "authorization_code"
+    client_id: str
+    client_secret: str | None = Field(default=None, repr=False)
+    refresh_token: str = Field(repr=False)
+    token_url: str | None = None
+    scopes: tuple[str, ...] = ()
+
+
+class ClientCertificateAuth(Value):
+    """A client certificate shown at the TLS handshake (mTLS).
+
+    Attributes:
+        certificate: the certificate and those that sign it, as PEM text.
+        private_key: its key, as PEM text without a password.
+    """
+
+    kind: Literal["client_certificate"] = "client_certificate"
+    certificate: str
+    private_key: str = Field(repr=False)
+
+
+SchemeAuth = Annotated[
+    ApiKeyAuth | BearerAuth | BasicAuth | ClientCredentialsAuth | AuthorizationCodeAuth | ClientCertificateAuth,
+    Field(discriminator="kind"),
+]
+"""One credential. Alone it stands for every security scheme of the document that its kind fits."""
+
+
+class SchemesAuth(Value):
+    """Several credentials, for documents that ask for two at once or for different ones here and there.
+
+    Attributes:
+        schemes: by the document's own names of its security schemes.
+    """
+
+    kind: Literal["schemes"] = "schemes"
+    schemes: dict[str, SchemeAuth]
+
+
 Auth = Annotated[
-    NoAuth | ApiKeyAuth | BearerAuth | BasicAuth | ClientCredentialsAuth,
+    NoAuth
+    | ApiKeyAuth
+    | BearerAuth
+    | BasicAuth
+    | ClientCredentialsAuth
+    | AuthorizationCodeAuth
+    | ClientCertificateAuth
+    | SchemesAuth,
     Field(discriminator="kind"),
 ]
 """What a system wants to see before it answers. Stored encrypted, bound to the connector's origin."""
+
+
+class ArrayStyle(StrEnum):
+    """How lists are written inside of `deepObject`, which OpenAPI leaves open."""
+
+    BRACKETS = "brackets"
+    """`f[ids][]=1&f[ids][]=2`"""
+    INDICES = "indices"
+    """`f[ids][0]=1&f[ids][1]=2`"""
+    REPEAT = "repeat"
+    """`f[ids]=1&f[ids]=2`"""
+
+
+class ConnectorLimits(Value):
+    """How hard a system may be leant on, and how long it is waited for.
+
+    Attributes:
+        concurrent: most calls under way at once.
+        per_second: most calls in a second; None sets no bound.
+        timeout_seconds: bound on a call with all its tries.
+        attempts: most tries of a call that is safe to repeat.
+        breaker_failures: failures in a row after which the system is left alone.
+        breaker_seconds: for how long.
+    """
+
+    concurrent: int = Field(default=16, ge=1, le=512)
+    per_second: float | None = Field(default=None, gt=0)
+    timeout_seconds: float = Field(default=30.0, gt=0, le=600)
+    attempts: int = Field(default=3, ge=1, le=5)
+    breaker_failures: int = Field(default=8, ge=1)
+    breaker_seconds: float = Field(default=30.0, gt=0)
 
 
 class PracticeSpec(Value):
@@ -94,6 +183,13 @@ class ConnectorSpec(Value):
         private_network: whether it may resolve to a private address.
         include: glob patterns over operation names; empty means all.
         exclude: glob patterns over operation names.
+        overlay: changes to the document, applied whenever it is read: an Overlay 1.0 document, or operations of
+            JSON Patch (RFC 6902).
+        server: URL or name of one of the document's servers; the first when absent.
+        variables: values of the server's variables.
+        arrays: how lists inside of `deepObject` parameters are written.
+        limits: how hard the system may be leant on.
+        documents: files that `document` refers to, by the relative path it names them by.
     """
 
     name: Name
@@ -106,6 +202,12 @@ class ConnectorSpec(Value):
     private_network: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    overlay: JsonObject | tuple[JsonObject, ...] | None = None
+    server: str | None = None
+    variables: dict[str, str] = Field(default_factory=dict)
+    arrays: ArrayStyle = ArrayStyle.BRACKETS
+    limits: ConnectorLimits = ConnectorLimits()
+    documents: dict[str, JsonObject] = Field(default_factory=dict)
 
 
 class Fidelity(StrEnum):
@@ -117,7 +219,18 @@ class Fidelity(StrEnum):
 
 
 class OperationReport(Value):
-    """What became of one operation at import."""
+    """What became of one operation at import.
+
+    Attributes:
+        operation: its name.
+        method: HTTP method, upper case.
+        path: its path template.
+        tool: the tool it became; None where it was refused.
+        fidelity: how well.
+        notes: what was lost, or why it was refused.
+        effect: what a call does to the world; None where it was refused.
+        mend: operations of JSON Patch (RFC 6902) on the document that would mend it, where they can be told.
+    """
 
     operation: str
     method: str
@@ -125,6 +238,8 @@ class OperationReport(Value):
     tool: str | None
     fidelity: Fidelity
     notes: tuple[str, ...] = ()
+    effect: Effect | None = None
+    mend: tuple[JsonObject, ...] = ()
 
 
 class Connector(Value):
@@ -141,6 +256,10 @@ class Connector(Value):
         tools: how many tools it offers.
         created: when it was registered.
         digest: SHA-256 of the document.
+        source: where the document was fetched from, if it was.
+        held: how many breaking changes of the document wait for a decision.
+        drift: how many answers departed from the document.
+        refreshed: when the document was last looked at again.
     """
 
     name: str
@@ -153,6 +272,10 @@ class Connector(Value):
     tools: int
     created: datetime
     digest: str
+    source: str | None = None
+    held: int = 0
+    drift: int = 0
+    refreshed: datetime | None = None
 
 
 class ConnectorReport(Value):
@@ -160,3 +283,68 @@ class ConnectorReport(Value):
 
     connector: Connector
     operations: tuple[OperationReport, ...]
+
+
+class CheckReport(Value):
+    """What would become of a document, without registering it.
+
+    Attributes:
+        title: the document's title.
+        version: the document's version.
+        base_url: where calls would go; None where neither the document nor the registration says it.
+        operations: what would become of each operation.
+        notes: what is to be said of the document as a whole.
+    """
+
+    title: str
+    version: str
+    base_url: str | None
+    operations: tuple[OperationReport, ...]
+    notes: tuple[str, ...] = ()
+
+
+class ChangeKind(StrEnum):
+    """What changed between two states of a document."""
+
+    DESCRIPTION = "description"
+    ADDED = "added"
+    NEW_OPTIONAL = "new_optional"
+    NEW_REQUIRED = "new_required"
+    REMOVED = "removed"
+    RETYPED = "retyped"
+
+
+class Change(Value):
+    """One difference between two states of a document.
+
+    Attributes:
+        kind: what changed.
+        operation: name of the operation.
+        where: the place in it, such as `arguments.limit`; empty for the operation as a whole.
+        before: what stood there.
+        after: what stands there now.
+        breaking: whether calls that were right may be wrong now, or do more than they did.
+    """
+
+    kind: ChangeKind
+    operation: str
+    where: str
+    before: str | None = None
+    after: str | None = None
+    breaking: bool
+
+
+class RefreshReport(Value):
+    """What a second look at a system's document found.
+
+    Attributes:
+        connector: the registration as it is now.
+        changed: whether the document says anything else than before.
+        served: changes that are in force.
+        held: breaking changes that wait for a decision; their operations are called as before until then.
+    """
+
+    connector: Connector
+    changed: bool
+    served: tuple[Change, ...]
+    held: tuple[Change, ...]

@@ -1,8 +1,9 @@
 """Tools: what an operation of a connector looks like to a model."""
 
+import json
 from enum import StrEnum
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from practicum.contracts.base import JsonObject, Value
 
@@ -18,6 +19,11 @@ class Effect(StrEnum):
     MONEY = "money"
 
 
+_IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PUT", "DELETE"})
+_ADDITIVE = frozenset({Effect.READ, Effect.CREATE})
+_OPEN_WORLD = frozenset({Effect.EXTERNAL, Effect.MONEY})
+
+
 class Tool(Value):
     """One operation of a connector, as a model sees it.
 
@@ -31,6 +37,8 @@ class Tool(Value):
         method: HTTP method, upper case.
         path: path template of the operation.
         idempotency_header: header by which the system itself recognises a repeated call, if it has one.
+        title: a short name for people, if the document gives one.
+        paged: whether it answers in pages and takes `next`, the handle of a further one.
     """
 
     name: str
@@ -42,11 +50,24 @@ class Tool(Value):
     method: str
     path: str
     idempotency_header: str | None = None
+    title: str | None = None
+    paged: bool = False
 
     @property
     def address(self) -> str:
         """`connector.operation`, which access rules and `--tools` patterns match."""
         return f"{self.connector}.{self.operation}"
+
+    @property
+    def annotations(self) -> JsonObject:
+        """The hints of the Model Context Protocol (`ToolAnnotations`), from effect and method."""
+        hints: JsonObject = {
+            "readOnlyHint": self.effect is Effect.READ,
+            "destructiveHint": self.effect not in _ADDITIVE,
+            "idempotentHint": self.effect is Effect.READ or self.method in _IDEMPOTENT_METHODS,
+            "openWorldHint": self.effect in _OPEN_WORLD,
+        }
+        return hints if self.title is None else {"title": self.title, **hints}
 
 
 class CallStatus(StrEnum):
@@ -71,6 +92,24 @@ class CallStatus(StrEnum):
         return self is not CallStatus.WAITING
 
 
+class Artifact(Value):
+    """Content that is kept beside an observation because no model reads it as it is.
+
+    Attributes:
+        id: by which it is fetched, and handed on to another call.
+        media_type: what it is.
+        bytes: its size.
+        name: its file name, if it has one.
+        complete: whether it is there to the end.
+    """
+
+    id: str
+    media_type: str
+    bytes: int
+    name: str | None = None
+    complete: bool = True
+
+
 class Observation(Value):
     """What a model is told about a tool call.
 
@@ -79,18 +118,26 @@ class Observation(Value):
         content: the text the model reads, JSON wherever the system answered JSON.
         http_status: the system's HTTP status, if it answered.
         truncated: whether whole items were left out of `content`.
-        next: arguments that fetch the next page, if there is one.
+        next: handle of the next page, if there is one: the tool takes it as its argument `next`.
         warnings: where the answer departs from the system's own document.
         approval: the approval it waits for, while `status` is `waiting`.
+        artifacts: content kept beside it.
     """
 
     status: CallStatus
     content: str
     http_status: int | None = None
     truncated: bool = False
-    next: JsonObject | None = None
+    next: str | None = None
     warnings: tuple[str, ...] = ()
     approval: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
+
+    @field_validator("next", mode="before")
+    @classmethod
+    def _arguments_as_text(cls, value: object) -> object:
+        """Observations recorded by 0.1.0 hold the arguments of the next page themselves."""
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
 class CallRequest(Value):

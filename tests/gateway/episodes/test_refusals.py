@@ -62,9 +62,10 @@ def test_an_episode_without_tools_says_so() -> None:
 
 def test_an_answer_is_told_as_it_is_and_with_its_next_page() -> None:
     assert told(Observation(status=CallStatus.OK, content='{"a": 1}')) == '{"a": 1}'
-    more = told(Observation(status=CallStatus.OK, content="[1]", truncated=True, next={"page": 2}))
+    more = told(Observation(status=CallStatus.OK, content="[1]", truncated=True, next='{"page": 2}'))
     assert more.startswith("[1]\n")
-    assert '{"page": 2}' in more
+    assert more.endswith('with: {"page": 2}]')
+    assert told(Observation(status=CallStatus.OK, content="[1]", next="abc")).endswith('with: {"next": "abc"}]')
     assert "left out" in told(Observation(status=CallStatus.OK, content="[1]", truncated=True))
 
 
