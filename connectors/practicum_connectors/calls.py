@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Effect, Tool
 from practicum_connectors.catalogue.plan import ToolPlan
-from practicum_connectors.exchange import SAFE_METHODS, Delivery, HttpRequest, HttpResponse
+from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse
 
 _NOTHING_DONE = frozenset({501, 503, 505, 511})
 _SERVER_ERRORS = 500
@@ -33,7 +33,7 @@ class PreparedCall:
     @property
     def safe(self) -> bool:
         """Whether it only reads, and by a safe method: it may be sent again at will."""
-        return self.tool.effect is Effect.READ and self.request.method in SAFE_METHODS
+        return self.tool.effect is Effect.READ and self.request.safe
 
     @property
     def repeatable(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from practicum.contracts.connectors import ConnectorSpec, Fidelity, OperationReport
+from practicum.contracts.tools import Effect
 from practicum.errors import DocumentError
 from practicum_connectors.auth import credential_parameters
 from practicum_connectors.catalogue.compile import Compiler
@@ -67,7 +68,7 @@ def compile_document(spec: ConnectorSpec, document: Document) -> Compiled:
         notes = [*plan.notes, *moved]
         if origin_of(url) != origin_of(base_url):
             notes.append(f"It is called at {origin_of(url)}, where the connector's credential is not sent.")
-        report.append(_reported(operation, naming, notes))
+        report.append(_reported(operation, naming, plan.tool.effect, notes))
     routes = Routes((o.method, o.path) for o in operations if isinstance(o, Operation))
     return Compiled(base_url, plans, base_of, tuple(report), routes)
 
@@ -83,7 +84,7 @@ def _wanted(spec: ConnectorSpec, name: str) -> bool:
     return (not spec.include or any_fits(spec.include)) and not any_fits(spec.exclude)
 
 
-def _reported(operation: Operation | Unreadable, naming: Naming, notes: Iterable[str]) -> OperationReport:
+def _reported(operation: Operation, naming: Naming, effect: Effect, notes: Iterable[str]) -> OperationReport:
     lost = tuple(dict.fromkeys(notes))
     return OperationReport(
         operation=naming.operation,
@@ -92,6 +93,7 @@ def _reported(operation: Operation | Unreadable, naming: Naming, notes: Iterable
         tool=naming.tool,
         fidelity=Fidelity.DEGRADED if lost else Fidelity.EXACT,
         notes=lost,
+        effect=effect,
     )
 
 

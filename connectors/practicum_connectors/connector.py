@@ -6,7 +6,7 @@
     connector = CompiledConnector.compile(spec, document)  # CPU only: a thread's work for big documents
     prepared = connector.prepare("crm_get_customer", {"id": 7})  # CallError when the arguments do not fit
     sent = await connector.send(prepared, idempotency_key="ep_1:0:0")  # raises nothing for what the system does
-    observation = connector.observe(sent)  # what the model is told
+    observed = connector.shape(sent)  # what the model is told, and the bytes of its artifacts
 """
 
 import time
@@ -17,36 +17,73 @@ from datetime import datetime
 from typing import Self
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, Mode, OperationReport
+from practicum.contracts.connectors import (
+    CheckReport,
+    Connector,
+    ConnectorReport,
+    ConnectorSpec,
+    Mode,
+    OperationReport,
+)
 from practicum.contracts.tools import Observation, Tool
 from practicum.errors import DocumentError, ForbiddenError, NotFoundError
 from practicum_connectors.auth import credentials_for
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compiled import Compiled, compile_document
-from practicum_connectors.document import Document, load_document
-from practicum_connectors.exchange import HttpRequest
-from practicum_connectors.fetch import fetch_document
+from practicum_connectors.document import Document
+from practicum_connectors.exchange import HttpRequest, Payload
+from practicum_connectors.fetch import DocumentSource, read_document
 from practicum_connectors.idempotency import key_for
 from practicum_connectors.practice import Practice
 from practicum_connectors.request.build import RequestBuilder
 from practicum_connectors.response.check import ResponseChecks
-from practicum_connectors.response.observe import DEFAULT_LIMIT, Observer
+from practicum_connectors.response.observe import DEFAULT_LIMIT, Observed, Observer
 from practicum_connectors.sender import Sender
+from practicum_connectors.servers import base_url_of
 from practicum_connectors.site import Site
 
+_UNKNOWN = "https://unknown.invalid"
+"""Stands for the place where a checked system listens while nobody has said it."""
 
-async def load_source(spec: ConnectorSpec) -> Document:
+
+async def load_source(spec: ConnectorSpec, *, read: DocumentSource | None = None) -> Document:
     """The document of a registration: the one it carries, or the one fetched from its `source`.
+
+    Args:
+        spec: the registration.
+        read: reads addresses; None fetches them, guarded against private ones.
 
     Raises:
         DocumentError: it cannot be fetched or read; nothing else is raised.
     """
-    if spec.document is not None:
-        return load_document(spec.document, origin=spec.source)
-    if spec.source is None:
-        raise DocumentError("There is neither a document nor a source.", mend="Give `document` or `source`.")
-    return await fetch_document(spec.source, private_network=spec.private_network)
+    return await read_document(spec, read)
+
+
+def check(spec: ConnectorSpec, document: Document) -> CheckReport:
+    """What would become of a document, without a system to call: CPU only, seconds of it for the largest.
+
+    Args:
+        spec: the registration as it would be.
+        document: its document.
+
+    Raises:
+        DocumentError: the credential does not fit the document.
+    """
+    base_url, notes = None, list[str]()
+    try:
+        base_url = base_url_of(spec, document)
+    except DocumentError as error:
+        spec = spec.model_copy(update={"base_url": _UNKNOWN})
+        notes.extend(text for text in (error.detail, error.mend) if text)
+    compiled = compile_document(spec, document)
+    return CheckReport(
+        title=document.title,
+        version=document.version,
+        base_url=base_url,
+        operations=compiled.report,
+        notes=tuple(notes),
+    )
 
 
 class CompiledConnector:
@@ -138,12 +175,41 @@ class CompiledConnector:
         there.base_url, there._site = site.base_url, site  # noqa: SLF001 (another of this class)
         return there
 
-    def prepare(self, tool: str, arguments: JsonObject) -> PreparedCall:
+    def expand(self, tool: str, arguments: JsonObject) -> JsonObject:
+        """The arguments with the handle of a further page opened: what access rules decide about.
+
+        Args:
+            tool: exposed name of the tool.
+            arguments: its arguments as they were given.
+
+        Raises:
+            NotFoundError: there is no such tool.
+            CallError: the handle cannot be opened.
+        """
+        self._plan(tool)
+        return arguments
+
+    def artifacts_of(self, tool: str, arguments: JsonObject) -> frozenset[str]:
+        """Ids of the artifacts whose bytes `prepare` will want.
+
+        Args:
+            tool: exposed name of the tool.
+            arguments: its arguments.
+
+        Raises:
+            NotFoundError: there is no such tool.
+        """
+        self._plan(tool)
+        del arguments  # bodies are JSON: no tool takes a file
+        return frozenset()
+
+    def prepare(self, tool: str, arguments: JsonObject, files: Mapping[str, Payload] = {}) -> PreparedCall:
         """Build the request of a call and prove that it says what was asked for.
 
         Args:
             tool: exposed name of the tool.
             arguments: its arguments.
+            files: bytes of the artifacts that `artifacts_of` names, by id.
 
         Raises:
             NotFoundError: there is no such tool.
@@ -154,7 +220,7 @@ class CompiledConnector:
         if builder is None:
             builder = RequestBuilder(plan, self._compiled.base_of[tool], self._compiled.routes)
             self._builders[tool] = builder
-        return PreparedCall(plan, arguments, self._placed(builder.build(arguments), builder.base_url))
+        return PreparedCall(plan, arguments, self._placed(builder.build(arguments, files), builder.base_url))
 
     async def send(
         self,
@@ -189,20 +255,30 @@ class CompiledConnector:
             seconds=time.perf_counter() - started,
         )
 
-    def observe(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observation:
-        """What the model is told: bounded, parseable, redacted.
+    def shape(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observed:
+        """What came of a call: what the model is told, bounded, parseable and redacted, and the bytes beside it.
 
         Args:
             sent: what came of the call.
             limit: most characters of content.
         """
         seen = self._observer.observe(sent, limit)
-        return seen.model_copy(
+        told = seen.observation.model_copy(
             update={
-                "content": self.redact(seen.content),
-                "warnings": tuple(self.redact(warning) for warning in seen.warnings),
+                "content": self.redact(seen.observation.content),
+                "warnings": tuple(self.redact(warning) for warning in seen.observation.warnings),
             }
         )
+        return replace(seen, observation=told)
+
+    def observe(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observation:
+        """What the model is told, for those who keep no artifacts.
+
+        Args:
+            sent: what came of the call.
+            limit: most characters of content.
+        """
+        return self.shape(sent, limit).observation
 
     def redact(self, text: str) -> str:
         """The text without this connector's credential values."""

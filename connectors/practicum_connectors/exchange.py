@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 Pairs = tuple[tuple[str, str], ...]
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 """Methods that ask the system to change nothing."""
 
 
@@ -37,6 +37,11 @@ class HttpRequest:
 
     def __repr__(self) -> str:
         return f"HttpRequest({self.method} {self.url.partition('?')[0]})"
+
+    @property
+    def safe(self) -> bool:
+        """Whether its method asks the system to change nothing."""
+        return self.method in SAFE_METHODS
 
     @property
     def origin(self) -> str:
@@ -110,9 +115,30 @@ class Exchange:
         response: the answer, if there is one.
         reason: why there is none, in words.
         mend: what can be done about it.
+        attempts: how often it was tried.
+        retry_after: seconds that the system asks to wait before the next try.
     """
 
     delivery: Delivery
     response: HttpResponse | None = None
     reason: str | None = None
     mend: str | None = None
+    attempts: int = 1
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Bytes on their way to or from an artifact.
+
+    Attributes:
+        media_type: what they are.
+        name: their file name, if they have one.
+        content: the bytes themselves.
+        complete: whether they are there to the end.
+    """
+
+    media_type: str
+    name: str | None
+    content: bytes = field(repr=False)
+    complete: bool = True

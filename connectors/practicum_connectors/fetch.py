@@ -1,7 +1,9 @@
-"""Fetching a document from a URL: bounded in size and time, guarded against private addresses."""
+"""Reading a registration's document, and fetching one from a URL: bounded, guarded against private addresses."""
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import urljoin, urlsplit
 
+from practicum.contracts.connectors import ConnectorSpec
 from practicum.errors import DocumentError
 from practicum_connectors.document.limits import MAX_BYTES
 from practicum_connectors.document.load import Document, load_document
@@ -12,6 +14,28 @@ _ACCEPT = "application/vnd.oai.openapi+json, application/json, application/yaml,
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OK = 200
+
+DocumentSource = Callable[[str], Awaitable[bytes]]
+"""Reads what stands at an absolute address; a DocumentError says why it cannot."""
+
+
+async def read_document(spec: ConnectorSpec, read: DocumentSource | None = None) -> Document:
+    """The document of a registration: the one it carries, or what stands at its `source`.
+
+    Args:
+        spec: the registration.
+        read: reads addresses; None fetches them, guarded.
+
+    Raises:
+        DocumentError: it cannot be read; nothing else is raised.
+    """
+    if spec.document is not None:
+        return load_document(spec.document, origin=spec.source)
+    if spec.source is None:
+        raise DocumentError("There is neither a document nor a source.", mend="Give `document` or `source`.")
+    if read is not None:
+        return load_document(await read(spec.source), origin=spec.source)
+    return await fetch_document(spec.source, private_network=spec.private_network)
 
 
 async def fetch_document(url: str, *, private_network: bool = False, timeout_seconds: float = 30.0) -> Document:

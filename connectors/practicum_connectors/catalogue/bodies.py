@@ -1,9 +1,16 @@
 """Request bodies: which media type is spoken, and whether a body's properties can stand among the arguments."""
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from practicum_connectors.document.operations import Body
+from practicum.errors import DocumentError
+from practicum_connectors.catalogue.keywords import cut
+from practicum_connectors.catalogue.names import safe_key
+from practicum_connectors.catalogue.plan import Argument, BodyPlan
+from practicum_connectors.catalogue.schemas import Converted, Schema, SchemaConverter
+from practicum_connectors.document.load import Document
+from practicum_connectors.document.operations import Body, Operation
 from practicum_connectors.document.pointers import Node, Pointers, as_list, as_node, is_node
 
 _MOST_LEVELS = 20  # of `allOf`, which may lead to itself
@@ -46,6 +53,102 @@ class Members:
 
     properties: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
     required: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class BodyDraft:
+    """What an operation's body adds to its tool.
+
+    Attributes:
+        arguments: the body whole or its members, their keys not given yet.
+        body: how it is made, None where none is sent.
+        notes: what was lost.
+        needs: definitions that its arguments refer to.
+        behind: definitions that the body as a whole refers to, which no model need see where its members stand alone.
+    """
+
+    arguments: list[Argument] = field(default_factory=list[Argument])
+    body: BodyPlan | None = None
+    notes: list[str] = field(default_factory=list[str])
+    needs: set[str] = field(default_factory=set[str])
+    behind: set[str] = field(default_factory=set[str])
+
+    def take(self, converted: Converted) -> Schema:
+        """A schema that an argument shows, its needs and losses noted."""
+        self.needs |= converted.needs
+        self.notes.extend(converted.notes)
+        return converted.schema
+
+
+def plan_body(operation: Operation, document: Document, schemas: SchemaConverter, taken: Container[str]) -> BodyDraft:
+    """The body of an operation.
+
+    Args:
+        operation: the operation.
+        document: its document.
+        schemas: converts the document's schemas.
+        taken: safe keys of the arguments that are there already; where a member would meet one, the body stays whole.
+
+    Raises:
+        DocumentError: it has a body that must be sent and cannot be.
+    """
+    draft = BodyDraft()
+    body = operation.body
+    if body is None:
+        return draft
+    media_type = json_media_type(body)
+    if media_type is None:
+        offered = ", ".join(body.content)
+        if body.required:
+            raise DocumentError(f"Its body is {offered}; only JSON bodies can be sent yet.")
+        draft.notes.append(f"Its optional body ({offered}) is left out: only JSON bodies can be sent yet.")
+        return draft
+    raw = body.content[media_type].get("schema", {})
+    whole = schemas.convert(raw)
+    draft.arguments.extend(_members(raw, document, schemas, draft, taken, required=body.required))
+    flat = bool(draft.arguments)
+    if not flat:
+        schema = _described(draft.take(whole), body.description)
+        draft.arguments.append(Argument("", "body", "body", schema, body.required))
+    concrete = "application/json" if "*" in media_type else media_type
+    draft.behind |= whole.needs
+    draft.body = BodyPlan(concrete, "json", whole.schema, body.required, flat, {}, raw)
+    return draft
+
+
+def _members(
+    raw: object,
+    document: Document,
+    schemas: SchemaConverter,
+    draft: BodyDraft,
+    taken: Container[str],
+    *,
+    required: bool,
+) -> Iterator[Argument]:
+    """The body's properties as arguments; none where they would lose something or meet another argument."""
+    members = None if schemas.polymorphic(raw) else members_of(raw, document.pointers)
+    if members is None:
+        return
+    shown = {
+        name: said[0] if len(said) == 1 else {"allOf": said}
+        for name, said in members.properties.items()
+        if not any(schemas.hidden(schema) for schema in said)
+    }
+    asked = [name for name in members.required if name in shown]
+    if asked and not required:
+        return  # all or nothing cannot be said of single arguments
+    if any(name in members.required and name not in members.properties for name in members.required):
+        return  # asks for what it does not describe
+    if any(safe_key(name) in taken for name in shown):
+        return
+    for name, schema in shown.items():
+        yield Argument("", name, "member", draft.take(schemas.convert(schema)), name in asked)
+
+
+def _described(schema: Schema, text: str) -> Schema:
+    if text and isinstance(schema, dict) and "description" not in schema:
+        return {**schema, "description": cut(text)}
+    return schema
 
 
 def json_media_type(body: Body) -> str | None:

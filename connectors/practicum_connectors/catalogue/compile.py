@@ -1,6 +1,5 @@
 """From an operation to its plan."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -9,11 +8,11 @@ from pydantic import JsonValue
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Tool
 from practicum.errors import DocumentError
-from practicum_connectors.catalogue.bodies import json_media_type, members_of
+from practicum_connectors.catalogue.bodies import plan_body
 from practicum_connectors.catalogue.effects import classify
 from practicum_connectors.catalogue.keywords import cut
 from practicum_connectors.catalogue.names import Naming, distinct_keys, safe_key
-from practicum_connectors.catalogue.plan import Argument, BodyPlan, ToolPlan
+from practicum_connectors.catalogue.plan import Argument, Security, ToolPlan
 from practicum_connectors.catalogue.schemas import Converted, Schema, SchemaConverter
 from practicum_connectors.document.load import Document
 from practicum_connectors.document.operations import Location, Operation, Parameter
@@ -29,8 +28,6 @@ class _Draft:
 
     arguments: list[Argument]
     needs: set[str]
-    behind: set[str]
-    """What the body as a whole needs, which the model need not see where its members stand on their own."""
     notes: list[str]
 
     def take(self, converted: Converted) -> Schema:
@@ -67,16 +64,21 @@ class Compiler:
             raise DocumentError("Its schemas nest too deep.", mend="Flatten them.") from None
 
     def _compile(self, operation: Operation, naming: Naming) -> ToolPlan:
-        draft = _Draft([], set(), set(), list(operation.losses))
+        draft = _Draft([], set(), list(operation.losses))
         idempotency = next((p for p in operation.parameters if _carries_key(p)), None)
         for parameter in sorted(operation.parameters, key=lambda p: _ORDER[p.location]):
             if parameter is not idempotency and (parameter.location, parameter.name.lower()) not in self._hidden:
                 draft.arguments.append(self._parameter(parameter, draft))
-        body = self._body(operation, draft)
+        taken = {safe_key(argument.name) for argument in draft.arguments}
+        planned = plan_body(operation, self._document, self._schemas, taken)
+        draft.arguments.extend(planned.arguments)
+        draft.needs |= planned.needs
+        draft.notes.extend(planned.notes)
         keys = distinct_keys((safe_key(argument.name), argument.place) for argument in draft.arguments)
         arguments = {key: replace(a, key=key) for key, a in zip(keys, draft.arguments, strict=True)}
         shown, _ = self._schemas.definitions(draft.needs)
-        definitions, lost = self._schemas.definitions(draft.needs | draft.behind)
+        needs = frozenset(draft.needs | planned.behind)
+        _, lost = self._schemas.definitions(needs)
         tool = Tool.model_construct(  # validating would copy every schema; they are JSON by construction
             name=naming.tool,
             connector=self._connector,
@@ -88,8 +90,17 @@ class Compiler:
             path=operation.path,
             idempotency_header=idempotency.name if idempotency else None,
         )
-        notes = tuple(dict.fromkeys((*draft.notes, *lost)))
-        return ToolPlan(tool, operation, arguments, body, definitions, idempotency, notes)
+        return ToolPlan(
+            tool=tool,
+            operation=operation,
+            arguments=arguments,
+            body=planned.body,
+            definitions=self._schemas,
+            needs=needs,
+            idempotency=idempotency,
+            notes=tuple(dict.fromkeys((*draft.notes, *lost))),
+            security=_security(operation),
+        )
 
     def _parameter(self, parameter: Parameter, draft: _Draft) -> Argument:
         schema = draft.take(self._schemas.convert(parameter.schema))
@@ -100,60 +111,13 @@ class Compiler:
         sent = default if parameter.required else None
         return Argument("", parameter.name, parameter.location, schema, required, parameter, sent)
 
-    def _body(self, operation: Operation, draft: _Draft) -> BodyPlan | None:
-        body = operation.body
-        if body is None:
-            return None
-        media_type = json_media_type(body)
-        if media_type is None:
-            offered = ", ".join(body.content)
-            if body.required:
-                raise DocumentError(f"Its body is {offered}; only JSON bodies can be sent yet.")
-            draft.notes.append(f"Its optional body ({offered}) is left out: only JSON bodies can be sent yet.")
-            return None
-        raw = body.content[media_type].get("schema", {})
-        whole = self._schemas.convert(raw)
-        members = list(self._members(raw, draft, required=body.required))
-        flat = bool(members)
-        if flat:
-            draft.arguments.extend(members)
-        else:
-            schema = _described(draft.take(whole), body.description)
-            draft.arguments.append(Argument("", "body", "body", schema, body.required))
-        concrete = "application/json" if "*" in media_type else media_type
-        draft.behind |= whole.needs
-        return BodyPlan(concrete, whole.schema, body.required, flat)
-
-    def _members(self, raw: object, draft: _Draft, *, required: bool) -> Iterator[Argument]:
-        """The body's properties as arguments; none where they would lose something or meet another argument."""
-        members = None if self._schemas.polymorphic(raw) else members_of(raw, self._document.pointers)
-        if members is None:
-            return
-        shown = {
-            name: said[0] if len(said) == 1 else {"allOf": said}
-            for name, said in members.properties.items()
-            if not any(self._schemas.hidden(schema) for schema in said)
-        }
-        asked = [name for name in members.required if name in shown]
-        if asked and not required:
-            return  # all or nothing cannot be said of single arguments
-        if any(name in members.required and name not in members.properties for name in members.required):
-            return  # asks for what it does not describe
-        taken = {safe_key(argument.name) for argument in draft.arguments}
-        if taken & {safe_key(name) for name in shown}:
-            return
-        for name, schema in shown.items():
-            yield Argument("", name, "member", draft.take(self._schemas.convert(schema)), name in asked)
-
 
 def _carries_key(parameter: Parameter) -> bool:
     return parameter.location == "header" and parameter.name.lower().replace("_", "-") in _IDEMPOTENCY_HEADERS
 
 
-def _described(schema: Schema, text: str) -> Schema:
-    if text and isinstance(schema, dict) and "description" not in schema:
-        return {**schema, "description": cut(text)}
-    return schema
+def _security(operation: Operation) -> Security | None:
+    return None if operation.security is None else tuple(tuple(entry) for entry in operation.security)
 
 
 def _input_schema(arguments: dict[str, Argument], definitions: dict[str, JsonValue]) -> JsonObject:

@@ -99,6 +99,14 @@ class SchemaConverter:
         notes = dict.fromkeys(note for name in sorted(found) for note in found[name].notes)
         return {name: found[name].schema for name in sorted(found)}, tuple(notes)
 
+    def closure(self, needs: Iterable[str]) -> JsonObject:
+        """The definitions reachable from some names, by name in order.
+
+        Raises:
+            DocumentError: a reference in one of them is broken or points outside the document.
+        """
+        return self.definitions(needs)[0]
+
     def hidden(self, raw: object) -> bool:
         """Whether a property is left out in this direction."""
         node = as_node(raw)

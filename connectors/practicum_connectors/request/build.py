@@ -1,6 +1,7 @@
 """From arguments to a request: each argument to its one place on the wire."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -13,7 +14,7 @@ from practicum.contracts.problems import FieldProblem
 from practicum.errors import CallError
 from practicum_connectors.catalogue.plan import Argument, ToolPlan
 from practicum_connectors.document.operations import VARIABLE, Parameter
-from practicum_connectors.exchange import HttpRequest
+from practicum_connectors.exchange import HttpRequest, Payload
 from practicum_connectors.request.arguments import ArgumentCheck
 from practicum_connectors.request.check import RequestCheck
 from practicum_connectors.request.paths import Routes, has_control_characters, leaves_its_segment
@@ -51,12 +52,17 @@ class RequestBuilder:
     def _request(self) -> RequestCheck:
         return RequestCheck(self.plan, self.base_url)
 
-    def build(self, arguments: JsonObject) -> HttpRequest:
+    def build(self, arguments: JsonObject, files: Mapping[str, Payload] = {}) -> HttpRequest:
         """The request of a call, checked before and after.
+
+        Args:
+            arguments: the tool's arguments.
+            files: bytes of the artifacts that the arguments name, by id.
 
         Raises:
             CallError: the arguments do not fit, or have no form in which the system would understand them.
         """
+        del files  # bodies are JSON: no tool takes a file
         self._arguments.check(arguments)
         sent = self._parameters(arguments)
         body, has_body = self._body(arguments)

@@ -42,6 +42,7 @@ class RequestCheck:
             base_url: where its calls go.
         """
         self._plan = plan
+        self._definitions = plan.definitions.closure(plan.needs)
         parts = urlsplit(base_url)
         self._host_url = f"{parts.scheme}://{parts.netloc}"
         names = dict.fromkeys(VARIABLE.findall(plan.operation.path.partition("?")[0]))
@@ -93,7 +94,7 @@ class RequestCheck:
             "openapi": "3.1.0",
             "servers": [{"url": base_url}],
             "paths": {path: {operation.method.lower(): described}},
-            "$defs": self._plan.definitions,
+            "$defs": self._definitions,
         }
 
     def _parameter(self, argument: Argument) -> JsonObject:
@@ -104,7 +105,7 @@ class RequestCheck:
         if parameter.media_type is not None:
             schema = argument.schema if isinstance(argument.schema, dict) else {}
             return {**out, "content": {"application/json": {"schema": schema}}}
-        schema = wire_schema(argument.schema, self._plan.definitions)
+        schema = wire_schema(argument.schema, self._definitions)
         explode = parameter.explode and parameter.location != "cookie"  # no cookie is ever written apart
         return {**out, "style": parameter.style, "explode": explode, "schema": schema}
 

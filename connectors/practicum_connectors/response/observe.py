@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from practicum.contracts.tools import CallStatus, Observation
 from practicum_connectors.calls import Sent
-from practicum_connectors.exchange import HttpResponse
+from practicum_connectors.exchange import HttpResponse, Payload
 from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.content import Binary, Json, Text, read_content
 from practicum_connectors.response.cut import compact, cut_text, fit
@@ -20,6 +20,21 @@ _REDIRECTS = range(300, 400)
 _CLIENT_ERRORS = range(400, 500)
 _TOO_MANY = 429
 _NOT_MODIFIED = 304
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What came of a call, in the form that goes to the model and into the house.
+
+    Attributes:
+        observation: what the model is told.
+        payloads: the bytes of the observation's artifacts, by their id.
+        departures: in how many points the answer departs from the document.
+    """
+
+    observation: Observation
+    payloads: tuple[tuple[str, Payload], ...] = ()
+    departures: int = 0
 
 
 @dataclass(slots=True)
@@ -42,21 +57,22 @@ class Observer:
         """
         self._checks = checks
 
-    def observe(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observation:
-        """The observation of a call; nothing in it is redacted yet.
+    def observe(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observed:
+        """What came of a call; nothing in it is redacted yet.
 
         Args:
             sent: what came of it.
             limit: most characters of content.
         """
         if sent.response is None:
-            return _unanswered(sent)
+            return Observed(_unanswered(sent))
         draft = _Draft()
         value = self._content(sent, sent.response, draft, limit)
         status = _status(sent, sent.response)
-        following = None
+        following, departures = None, list[str]()
         if status is CallStatus.OK and isinstance(value, dict | list):
-            draft.warnings.extend(self._checks.warnings(sent.prepared.plan.operation, sent.response, value))
+            departures = self._checks.warnings(sent.prepared.plan.operation, sent.response, value)
+            draft.warnings.extend(departures)
             paging = find_paging(sent.prepared.plan, sent.prepared.arguments, sent.response, value)
             if paging.next is not None and not draft.truncated:
                 following = json.dumps(paging.next, ensure_ascii=False)
@@ -67,7 +83,7 @@ class Observer:
         wait = sent.response.header("retry-after")
         if status is CallStatus.UNAVAILABLE and wait:
             draft.warnings.append(f"The system asks to wait before the next try (Retry-After: {wait}).")
-        return Observation(
+        observation = Observation(
             status=status,
             content=draft.content,
             http_status=sent.response.status,
@@ -75,6 +91,7 @@ class Observer:
             next=following,
             warnings=tuple(draft.warnings),
         )
+        return Observed(observation, departures=len(departures))
 
     @staticmethod
     def _content(sent: Sent, response: HttpResponse, draft: _Draft, limit: int) -> JsonValue:
