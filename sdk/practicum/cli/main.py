@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+from importlib.metadata import distribution, version
 from typing import Annotated
 
 import typer
@@ -52,6 +52,8 @@ app.add_typer(path.app, name="path")
 app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")
 app.add_typer(access.keys_app, name="keys")
+for _command in distribution("practicum").entry_points.select(group="practicum.commands"):
+    _command.load()(app)  # of packages above this one, which are imported no further before their command runs
 
 
 def _print_version(wanted: bool) -> None:
