@@ -4,15 +4,18 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urljoin, urlsplit
 
 from practicum.errors import DocumentError
-from practicum_connectors.document.limits import MAX_BYTES
-from practicum_connectors.document.pointers import Node, Pointers, as_node
-from practicum_connectors.document.yaml_reader import read_yaml
+from practicum_connectors.document.anchors import needs_pointers, with_pointers
+from practicum_connectors.document.items import has_item_schemas, with_lists
+from practicum_connectors.document.parse import no_number, parse, read_file
+from practicum_connectors.document.pointers import Node, Pointers, as_node, text_of
+from practicum_connectors.document.swagger import is_swagger, upgraded
 
 _VERSION = re.compile(r"3\.([012])(\.\d+)?([-.].*)?")
 
@@ -25,11 +28,13 @@ class Document:
         root: the parsed document; never changed.
         minor: 0 for 3.0, 1 for 3.1, 2 for 3.2.
         source: URL or path it came from, if any; relative server URLs are resolved against it.
+        notes: what has to be said about the document as a whole.
     """
 
     root: Node
     minor: int
     source: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -65,90 +70,88 @@ def load_document(source: bytes | str | Path | Mapping[str, Any], *, origin: str
         origin: where it came from, for relative URLs in it.
 
     Raises:
-        DocumentError: it cannot be read, or is not OpenAPI 3.0 to 3.2.
+        DocumentError: it cannot be read, or is neither OpenAPI 3.0 to 3.2 nor Swagger 2.0.
     """
     if isinstance(source, Path):
-        return _checked(_parse(_read(source)), origin or source.resolve().as_uri())
+        return document_of(parse(read_file(source)), origin or source.resolve().as_uri())
     if isinstance(source, Mapping):
-        return _checked(_owned(source), origin)
-    return _checked(_parse(source.encode() if isinstance(source, str) else source), origin)
+        return document_of(owned(source), origin)
+    return document_of(parse(source.encode() if isinstance(source, str) else source), origin)
 
 
-def _read(path: Path) -> bytes:
+def document_of(root: object, origin: str | None, notes: tuple[str, ...] = ()) -> Document:
+    """A parsed document, checked and said as OpenAPI 3 with references that are JSON Pointers.
+
+    Args:
+        root: the parsed document, not to be changed by anybody else.
+        origin: where it came from.
+        notes: what is already to be said about it.
+
+    Raises:
+        DocumentError: it is neither OpenAPI 3.0 to 3.2 nor Swagger 2.0.
+    """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DocumentError(f"{path} is larger than {MAX_BYTES} bytes.", mend="Leave out what is not needed.")
-        return path.read_bytes()
-    except OSError as error:
-        raise DocumentError(f"{path} cannot be read: {error.strerror}.", mend="Check the path.") from None
-
-
-def _parse(data: bytes) -> object:
-    if len(data) > MAX_BYTES:
-        raise DocumentError(f"The document is larger than {MAX_BYTES} bytes.", mend="Leave out what is not needed.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DocumentError(f"The document is not UTF-8 (byte {error.start}).", mend="Save it as UTF-8.") from None
-    start = text.lstrip()[:1]
-    return _parse_json(text) if start in {"{", "["} else _parse_text(text, start)
-
-
-def _parse_json(text: str) -> object:
-    try:
-        return json.loads(text, parse_constant=_no_number)
+        return _said_as_three(as_object(root), origin, notes)
     except RecursionError:
         raise DocumentError("The document nests too deep.", mend="Flatten it.") from None
-    except json.JSONDecodeError as error:
-        if text.lstrip().startswith("{") and '"' in text[:200].partition(":")[0]:
-            place = f"line {error.lineno}, column {error.colno}"
-            raise DocumentError(
-                f"The document is not valid JSON: {error.msg} ({place}).", mend="Mend it there."
-            ) from None
-        return read_yaml(text)  # YAML in flow style also begins with a brace
-    except ValueError as error:
-        raise DocumentError(f"The document is not valid JSON: {error}.", mend="Mend it there.") from None
 
 
-def _parse_text(text: str, start: str) -> object:
-    if start == "<":
-        raise DocumentError(
-            "This is HTML or XML, not an OpenAPI document.",
-            mend="Give the address of the JSON or YAML document itself, not of the page that shows it.",
-        )
-    return read_yaml(text)
+def as_object(root: object) -> Node:
+    """The document, if it is an object.
+
+    Raises:
+        DocumentError: it is none.
+    """
+    if not isinstance(root, dict):
+        raise DocumentError("The document is not an object.", mend="An OpenAPI document begins with `openapi: 3...`.")
+    return cast("Node", root)
 
 
-def _no_number(_: str) -> None:
-    """NaN and infinities are no JSON; in an example they mean nothing."""
+def owned(source: Mapping[str, Any]) -> object:
+    """A copy that nobody else can change, with text keys.
 
-
-def _owned(source: Mapping[str, Any]) -> object:
-    """A copy that nobody else can change, with text keys."""
+    Raises:
+        DocumentError: it holds what is no JSON.
+    """
     try:
-        return json.loads(json.dumps(source, default=str), parse_constant=_no_number)
+        return json.loads(json.dumps(source, default=str), parse_constant=no_number)
     except (TypeError, ValueError, RecursionError) as error:
         raise DocumentError(f"The document is not JSON: {error}.", mend="Give plain JSON values.") from None
 
 
-def _checked(root: object, origin: str | None) -> Document:
-    if not isinstance(root, dict):
-        raise DocumentError("The document is not an object.", mend="An OpenAPI document begins with `openapi: 3...`.")
-    node = cast("dict[str, Any]", root)
+def address_of(root: Node, origin: str | None) -> str | None:
+    """The address that relative addresses in a document are resolved against: what it says of itself, or its origin."""
+    named = text_of(root.get("$self"))
+    address = urljoin(origin or "", named) if named else ""
+    return address if urlsplit(address).scheme in {"http", "https"} else origin
+
+
+def _said_as_three(node: Node, origin: str | None, notes: tuple[str, ...]) -> Document:
+    if is_swagger(node):
+        node = upgraded(node, origin)
+    _check(node)
+    minor = int(cast("re.Match[str]", _VERSION.fullmatch(str(node["openapi"])))[1])
+    document = Document(root=node, minor=minor, source=address_of(node, origin), notes=notes)
+    if needs_pointers(document.canonical):
+        document = replace(document, root=with_pointers(node, document.source or ""))
+    if has_item_schemas(document.canonical):
+        document = replace(document, root=with_lists(document.root))
+    return document
+
+
+def _check(node: Node) -> None:
     if "swagger" in node and "openapi" not in node:
         raise DocumentError(
-            f"This is Swagger {node['swagger']}, which is not read yet.",
-            mend="Convert it to OpenAPI 3, for instance with `swagger2openapi`.",
+            f"This is Swagger {node['swagger']}, which is too old to be read.",
+            mend="Convert it to OpenAPI 3, for instance with `api-spec-converter`.",
         )
     if "openapi" not in node:
         raise DocumentError(
             "The document has no `openapi` field at its top.",
             mend="Give an OpenAPI 3 document; a schema or a part of a document is not enough.",
         )
-    match = _VERSION.fullmatch(str(node["openapi"]))
-    if match is None:
+    if _VERSION.fullmatch(str(node["openapi"])) is None:
         raise DocumentError(f"OpenAPI version {node['openapi']!r} is not known.", mend="Use OpenAPI 3.0, 3.1 or 3.2.")
-    for field, kind in (("paths", dict), ("components", dict)):
-        if not isinstance(node.get(field, {}), kind | None):
+    for field in ("paths", "components"):
+        if not isinstance(node.get(field, {}), dict | None):
             raise DocumentError(f"`{field}` is not an object.", mend="Mend it in the document.")
-    return Document(root=node, minor=int(match[1]), source=origin)

@@ -1,9 +1,10 @@
 """The operations of a document, each read on its own: one that cannot be read does not lose the others."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, cast
+from urllib.parse import quote
 
 from practicum.errors import DocumentError
 from practicum_connectors.document.load import Document
@@ -11,14 +12,17 @@ from practicum_connectors.document.pointers import Node, as_list, as_node, is_no
 
 Location = Literal["path", "query", "header", "cookie"]
 
-METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-_LATER_METHODS = ("query", "additionalOperations")
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+LOSSES = "x-practicum-losses"
+"""An extension of operations and parameters: what a conversion to OpenAPI 3 could not say."""
+
+_METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _DEFAULT_STYLE: dict[Location, str] = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
 _STYLES: dict[Location, frozenset[str]] = {
     "path": frozenset({"simple", "label", "matrix"}),
     "header": frozenset({"simple"}),
     "query": frozenset({"form", "spaceDelimited", "pipeDelimited", "deepObject"}),
-    "cookie": frozenset({"form"}),
+    "cookie": frozenset({"form", "cookie"}),
 }
 # OpenAPI says that these are described elsewhere (media types and security schemes) and ignored as parameters.
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
@@ -29,6 +33,8 @@ _RESERVED_HEADERS = frozenset(
 )
 VARIABLE = re.compile(r"\{([^{}/]+)\}")
 """A variable in a path template."""
+_ESCAPED = re.compile(r"%[0-9a-fA-F]{2}")
+_LITERAL = "/?&=:@!$'()*+,;~"  # what may stand in a path or, behind a question mark, in a query as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,11 @@ class Operation:
     extensions: Node
     losses: tuple[str, ...] = ()
 
+    @property
+    def wire_path(self) -> str:
+        """The path template as it goes over the wire: literal text encoded, variables open, no fragment."""
+        return wire_path(self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
@@ -116,6 +127,27 @@ class Unreadable:
     method: str
     path: str
     reason: str
+
+
+def wire_path(template: str) -> str:
+    """A path template as it goes over the wire.
+
+    Args:
+        template: as the document writes it.
+    """
+    parts = VARIABLE.split(template.partition("#")[0])
+    parts[::2] = [_encoded(part) for part in parts[::2]]
+    parts[1::2] = [f"{{{name}}}" for name in parts[1::2]]
+    return "".join(parts)
+
+
+def _encoded(text: str) -> str:
+    """Literal text of a path; what is encoded already stays."""
+    found, place = list[str](), 0
+    for match in _ESCAPED.finditer(text):
+        found += (quote(text[place : match.start()], safe=_LITERAL), match[0])
+        place = match.end()
+    return "".join((*found, quote(text[place:], safe=_LITERAL)))
 
 
 def list_operations(document: Document) -> Iterator[Operation | Unreadable]:
@@ -130,10 +162,12 @@ def list_operations(document: Document) -> Iterator[Operation | Unreadable]:
             continue
         for method in METHODS:
             if merged.get(method) is not None:
-                yield _read(document, path, method, merged)
-        for method in _LATER_METHODS:
-            if merged.get(method) is not None:
-                yield Unreadable(None, method.upper(), path, f"`{method}` of OpenAPI 3.2 is not supported yet.")
+                yield _read(document, path, method.upper(), merged[method], merged)
+        for method, node in as_node(merged.get("additionalOperations")).items():
+            if method.lower() in METHODS or not _METHOD.fullmatch(method):
+                yield Unreadable(None, method.upper(), path, f"`{method}` cannot be a method of additionalOperations.")
+            else:
+                yield _read(document, path, method, node, merged)
 
 
 def _path_item(document: Document, item: object) -> Node:
@@ -142,28 +176,31 @@ def _path_item(document: Document, item: object) -> Node:
     return {**target, **own} if own and target is not item else target
 
 
-def _read(document: Document, path: str, method: str, item: Node) -> Operation | Unreadable:
-    node = as_node(item[method])
+def _read(document: Document, path: str, method: str, raw: object, item: Node) -> Operation | Unreadable:
+    node = as_node(raw)
     operation_id = text_of(node.get("operationId")).strip() or None
     try:
-        if not is_node(item[method]):
+        if not is_node(raw):
             raise DocumentError("The operation is not an object.")  # noqa: TRY301 (one way out for every cause)
         return _operation(document, path, method, item, node)
     except DocumentError as error:
-        return Unreadable(operation_id, method.upper(), path, error.detail)
+        return Unreadable(operation_id, method, path, error.detail)
 
 
 def _operation(document: Document, path: str, method: str, item: Node, node: Node) -> Operation:
-    if "#" in path:
-        raise DocumentError("The path holds a fragment (`#`), which no request can carry.")
-    if {".", ".."} & set(path.partition("?")[0].split("/")):
+    if {".", ".."} & set(path.partition("#")[0].partition("?")[0].split("/")):
         raise DocumentError("The path climbs (`..`).")
-    losses: list[str] = []
+    losses = [text_of(loss) for loss in as_list(node.get(LOSSES))]
+    if "#" in path:
+        losses.append(
+            f"The path's fragment `#{path.partition('#')[2]}` is not sent, as no request carries one; "
+            "where the system asks for it otherwise, an overlay can add it as a parameter."
+        )
     servers = as_list(node.get("servers")) or as_list(item.get("servers"))
     security = node.get("security", document.root.get("security"))
     return Operation(
         operation_id=text_of(node.get("operationId")).strip() or None,
-        method=method.upper(),
+        method=method,
         path=path if path.startswith("/") else f"/{path}",
         summary=text_of(node.get("summary")).strip() or text_of(item.get("summary")).strip(),
         description=text_of(node.get("description")).strip() or text_of(item.get("description")).strip(),
@@ -180,11 +217,14 @@ def _operation(document: Document, path: str, method: str, item: Node, node: Nod
 
 def _parameters(document: Document, path: str, item: Node, node: Node, losses: list[str]) -> tuple[Parameter, ...]:
     merged: dict[tuple[str, str], Parameter] = {}
-    for raw in (*as_list(item.get("parameters")), *as_list(node.get("parameters"))):
-        parameter = _parameter(document, document.pointers.follow(raw), losses)
-        if parameter is not None:
-            merged[parameter.name, parameter.location] = parameter
-    template = path.partition("?")[0]
+    for raw in (*_listed(item, losses), *_listed(node, losses)):
+        found = document.pointers.follow(raw)
+        if found.get("in") == "querystring":
+            made = _querystring(document, found, losses)
+        else:
+            made = [parameter] if (parameter := _parameter(document, found, losses)) is not None else []
+        merged.update({(parameter.name, parameter.location): parameter for parameter in made})
+    template = path.partition("#")[0].partition("?")[0]
     variables = dict.fromkeys(VARIABLE.findall(template))
     for key in [key for key in merged if key[1] == "path" and key[0] not in variables]:
         losses.append(f"The path parameter `{key[0]}` does not occur in the path and is left out.")
@@ -198,8 +238,68 @@ def _parameters(document: Document, path: str, item: Node, node: Node, losses: l
     return tuple(merged.values())
 
 
+def _listed(node: Node, losses: list[str]) -> Iterable[Node]:
+    raw = node.get("parameters")
+    if raw is not None and not isinstance(raw, list):
+        losses.append("`parameters` is not a list and is left out.")
+    found = [parameter for parameter in as_list(raw) if is_node(parameter)]
+    if len(found) < len(as_list(raw)):
+        losses.append("A parameter that is not an object is left out.")
+    return found
+
+
+def _querystring(document: Document, raw: Node, losses: list[str]) -> list[Parameter]:
+    """The parameters that a whole query string is made of, described as a form is (OpenAPI 3.2)."""
+    media_type, media = next(iter(as_node(raw.get("content")).items()), ("nothing", None))
+    name = text_of(raw.get("name")) or "query"
+    if media_type.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+        if raw.get("required") is True:
+            raise DocumentError(f"Its query string is {media_type} as a whole, which cannot be built.")
+        losses.append(f"The query string as a whole (`{name}`, {media_type}) is left out: it cannot be built.")
+        return []
+    media = document.pointers.follow(media)
+    schema = media.get("schema", {})
+    whole = Parameter(
+        name=name,
+        location="query",
+        required=raw.get("required") is True,
+        schema=schema,
+        style="form",
+        explode=True,
+        allow_reserved=False,
+        media_type=None,
+        description=text_of(raw.get("description")).strip(),
+    )
+    described = document.pointers.follow(schema) if is_node(schema) else {}
+    properties = as_node(described.get("properties"))
+    if not properties or described.get("additionalProperties", False) is not False or "allOf" in described:
+        return [whole]
+    asked = as_list(described.get("required")) if whole.required else []
+    encoding = as_node(media.get("encoding"))
+    made: list[Parameter] = []
+    for key, value in properties.items():
+        said = as_node(encoding.get(key))
+        style = text_of(said.get("style"))
+        style = style if style in _STYLES["query"] else "form"
+        explode = said.get("explode")
+        made.append(
+            replace(
+                whole,
+                name=key,
+                required=key in asked,
+                schema=value,
+                style=style,
+                explode=explode if isinstance(explode, bool) else style in {"form", "deepObject"},
+                allow_reserved=said.get("allowReserved") is True,
+                description="",
+            )
+        )
+    return made
+
+
 def _parameter(document: Document, raw: Node, losses: list[str]) -> Parameter | None:
     name, location = raw.get("name"), raw.get("in")
+    losses.extend(text_of(loss) for loss in as_list(raw.get(LOSSES)))
     if not isinstance(name, str) or not name or location not in _DEFAULT_STYLE:
         losses.append(f"A parameter named {name!r} in {location!r} is not understood and left out.")
         return None
@@ -221,7 +321,7 @@ def _parameter(document: Document, raw: Node, losses: list[str]) -> Parameter | 
         required=raw.get("required") is True or place == "path",
         schema=schema,
         style=style,
-        explode=explode if isinstance(explode, bool) else style in {"form", "deepObject"},
+        explode=explode if isinstance(explode, bool) else style in {"form", "deepObject", "cookie"},
         allow_reserved=raw.get("allowReserved") is True,
         media_type=media_type,
         description=text_of(raw.get("description")).strip(),

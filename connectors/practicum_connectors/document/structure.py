@@ -17,6 +17,7 @@ Kind = Literal[
     "parameter",
     "request_body",
     "response",
+    "header",
     "media_type",
     "encoding",
     "example",
@@ -25,7 +26,7 @@ Kind = Literal[
     "security_scheme",
     "schema",
 ]
-"""A kind of object. A header is described as a parameter is."""
+"""A kind of object."""
 
 Tokens = tuple[str, ...]
 """The keys from one object to another one in it."""
@@ -50,7 +51,7 @@ _HOLDS: dict[Kind, dict[str, Kind]] = {
         "parameters": "parameter",
         "examples": "example",
         "requestBodies": "request_body",
-        "headers": "parameter",
+        "headers": "header",
         "securitySchemes": "security_scheme",
         "links": "link",
         "callbacks": "callback",
@@ -69,10 +70,11 @@ _HOLDS: dict[Kind, dict[str, Kind]] = {
         "callbacks": "callback",
     },
     "parameter": _DESCRIBED,
+    "header": _DESCRIBED,
     "request_body": {"content": "media_type"},
-    "response": {"headers": "parameter", "content": "media_type", "links": "link", "schema": "schema"},
+    "response": {"headers": "header", "content": "media_type", "links": "link", "schema": "schema"},
     "media_type": {"schema": "schema", "itemSchema": "schema", "examples": "example", "encoding": "encoding"},
-    "encoding": {"headers": "parameter"},
+    "encoding": {"headers": "header"},
     "example": {},
     "link": {},
     "callback": {},

@@ -56,7 +56,8 @@ def test_versions_three_are_read(version: str | float) -> None:
         (b"\xff\xfe{}", "UTF-8"),
         (b"<!doctype html><html>", "HTML"),
         (b"openapi: [unclosed", "not valid YAML"),
-        (b'{"swagger": "2.0"}', "Swagger 2.0"),
+        (b'{"swagger": "1.2"}', "Swagger 1.2"),
+        (b'{"swagger": "2.0", "paths": []}', "`paths`"),
         (b'{"openapi": "4.0.0"}', "4.0.0"),
         (b'{"paths": {}}', "no `openapi` field"),
         (b'{"openapi": "3.1.0", "paths": []}', "`paths`"),
@@ -79,3 +80,28 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_values_that_are_no_json_do_not_lose_the_document() -> None:
     document = load_document(b'{"openapi": "3.1.0", "paths": {}, "x-example": [NaN, Infinity, 12345678901234567890]}')
     assert document.root["x-example"] == [None, None, 12345678901234567890]
+
+
+def test_swagger_is_read_as_openapi_three() -> None:
+    old = {"swagger": "2.0", "info": {"title": "Old", "version": "3"}, "host": "h", "paths": {"/a": {"get": {}}}}
+    document = load_document(json.dumps(old))
+    assert (document.minor, document.title, document.version) == (0, "Old", "3")
+    assert document.root["servers"] == [{"url": "https://h"}]
+    assert load_document(document.canonical).digest == document.digest
+
+
+def test_a_swagger_document_that_nests_too_deep_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(600):
+        schema = {"items": schema}
+    with pytest.raises(DocumentError, match="too deep"):
+        load_document({"swagger": "2.0", "paths": {}, "definitions": {"Deep": schema}})
+
+
+def test_a_document_that_names_its_address_is_resolved_against_it() -> None:
+    named = {**SMALL, "openapi": "3.2.0", "$self": "/api/openapi.json"}
+    assert (
+        load_document(named, origin="https://docs.example.com/x").source == "https://docs.example.com/api/openapi.json"
+    )
+    assert load_document({**named, "$self": "file:///etc/x"}, origin="https://h/x").source == "https://h/x"
+    assert load_document(named).source is None

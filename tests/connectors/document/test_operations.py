@@ -2,7 +2,7 @@ import pytest
 
 from practicum.contracts.connectors import Fidelity
 from practicum_connectors import load_document
-from practicum_connectors.document import Operation, Unreadable, list_operations
+from practicum_connectors.document import Operation, list_operations
 from tests.connectors.documents import Json, compiled, document, header, operation, path, properties, query
 
 
@@ -102,15 +102,6 @@ def test_a_document_of_webhooks_only_has_no_tools() -> None:
     )
 
 
-def test_methods_of_later_versions_are_reported() -> None:
-    source = document({"/a": {"query": {"operationId": "q"}, "additionalOperations": {"COPY": {}}}}, version="3.2.0")
-    found = list(list_operations(load_document(source)))
-    assert [(type(entry), entry.method) for entry in found] == [
-        (Unreadable, "QUERY"),
-        (Unreadable, "ADDITIONALOPERATIONS"),
-    ]
-
-
 def test_odd_parameters_degrade_and_say_so() -> None:
     made = operation(
         query("a", style="pipes"),
@@ -127,10 +118,47 @@ def test_odd_parameters_degrade_and_say_so() -> None:
     assert list(properties(connector.tools["crm_act"])) == ["id", "a"]
 
 
-@pytest.mark.parametrize("at", ["/a#fragment", "/a/../b"])
+@pytest.mark.parametrize("at", ["/a/../b", "/a/./b?c"])
 def test_paths_that_no_request_can_carry_are_refused(at: str) -> None:
     (report,) = compiled(document({at: {"get": {}}})).report
     assert report.fidelity is Fidelity.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("template", "wire"),
+    [
+        ("/größe/{id}", "/gr%C3%B6%C3%9Fe/{id}"),
+        ("/a b/{größe}", "/a%20b/{größe}"),
+        ("/a%20b/100%/{x}", "/a%20b/100%25/{x}"),
+        ("/odd(x='{x}',y=@{y}):do;v=1", "/odd(x='{x}',y=@{y}):do;v=1"),
+        ("/x?action=list of", "/x?action=list%20of"),
+        ('/a"<>^`{x}|\\', "/a%22%3C%3E%5E%60{x}%7C%5C"),
+        ("/#Action=X", "/"),
+    ],
+)
+def test_literal_text_of_a_path_is_encoded_once(template: str, wire: str) -> None:
+    (found,) = listed(document({template: {"get": {}}}))
+    assert (found.path, found.wire_path) == (template, wire)
+
+
+def test_operations_that_only_a_fragment_tells_apart_are_kept_and_say_so() -> None:
+    found = listed(document({f"/#Action={name}": {"get": {"operationId": name}} for name in ("A", "B")}))
+    assert [(entry.operation_id, entry.wire_path) for entry in found] == [("A", "/"), ("B", "/")]
+    assert all("`#Action=" in entry.losses[0] for entry in found)
+    assert found[0].parameters == ()
+
+
+@pytest.mark.parametrize("parameters", ["x", {}, [None], ["x", 3]])
+def test_parameters_that_are_none_degrade(parameters: object) -> None:
+    (found,) = listed(document({"/a": {"get": {"parameters": parameters}}}))
+    assert found.parameters == ()
+    assert len(found.losses) == 1
+
+
+def test_what_a_conversion_lost_is_said() -> None:
+    made = operation({**query("ids"), "x-practicum-losses": ["one"]}, **{"x-practicum-losses": ["two"]})
+    (found,) = listed(document({"/a": {"get": made}}))
+    assert found.losses == ("two", "one")
 
 
 @pytest.mark.parametrize(

@@ -264,14 +264,6 @@ def test_what_is_odd_stays_for_the_report() -> None:
     assert read({"parameters": [{"name": "e", "in": "query", "type": "string", "x-example": 1}]}).parameters
 
 
-def test_recursion_and_depth_end() -> None:
-    schema: Json = {"type": "object"}
-    for _ in range(3000):
-        schema = {"items": schema}
-    with pytest.raises(RecursionError):
-        upgraded(swagger({}, definitions={"Deep": schema}), None)
-
-
 def test_versions() -> None:
     assert [is_swagger({"swagger": version}) for version in ("2.0", 2.0, 2, "1.2", None)] == [
         True,
