@@ -12,9 +12,9 @@ from tests.connectors.documents import Json, document, operation, query
 REFUSED: Json = {"requestBody": {"$ref": "#/absent"}}
 
 
-def written(folder: Path, paths: Json, **rest: Json) -> str:
+def written(folder: Path, paths: Json) -> str:
     path = folder / "openapi.json"
-    path.write_text(json.dumps(document(paths, **rest)))
+    path.write_text(json.dumps(document(paths)))
     return str(path)
 
 
