@@ -19,11 +19,17 @@ class PreparedCall:
         plan: the tool and how it is called.
         arguments: what was asked for.
         request: the HTTP request without credentials and without idempotency key; safe to record.
+        query: the query of the link that leads to this page, where a system gave one.
+        skip: how many items of the page were told before.
+        at: where in the answer they are.
     """
 
     plan: ToolPlan
     arguments: JsonObject
     request: HttpRequest
+    query: str | None = None
+    skip: int = 0
+    at: tuple[str, ...] = ()
 
     @property
     def tool(self) -> Tool:
@@ -52,6 +58,8 @@ class Sent:
         reason: why there is none, in words, secrets redacted.
         mend: what can be done about it.
         seconds: wall seconds it took.
+        attempts: how many tries it took.
+        retry_after: seconds to wait before the next call, where that is known.
     """
 
     prepared: PreparedCall
@@ -60,6 +68,8 @@ class Sent:
     reason: str | None
     mend: str | None
     seconds: float
+    attempts: int = 1
+    retry_after: float | None = None
 
     @property
     def in_doubt(self) -> bool:

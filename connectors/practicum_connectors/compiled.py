@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from practicum.contracts.connectors import ConnectorSpec, Fidelity, OperationReport
 from practicum.contracts.tools import Effect
 from practicum.errors import DocumentError
-from practicum_connectors.auth import credential_parameters
+from practicum_connectors.auth import Keyring
 from practicum_connectors.catalogue.compile import Compiler
 from practicum_connectors.catalogue.names import Nameable, Naming, name_operations
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.document import Document, Operation, Unreadable, list_operations
 from practicum_connectors.exchange import origin_of
 from practicum_connectors.request.paths import Routes
-from practicum_connectors.servers import base_url_of, operation_url
+from practicum_connectors.servers import operation_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,16 @@ class Compiled:
     routes: Routes
 
 
-def compile_document(spec: ConnectorSpec, document: Document) -> Compiled:
+def compile_document(spec: ConnectorSpec, document: Document, base_url: str, keyring: Keyring) -> Compiled:
     """Compile each operation that the registration wants.
 
     Args:
         spec: the registration.
         document: its document.
-
-    Raises:
-        DocumentError: the document says nowhere where the system listens, or the credential does not fit it.
+        base_url: where the connector's calls go.
+        keyring: its credentials.
     """
-    base_url = base_url_of(spec, document)
-    compiler = Compiler(spec.name, document, credential_parameters(spec.auth, document))
+    compiler = Compiler(spec.name, document, keyring.places())
     operations = list(list_operations(document))
     namings = name_operations(spec.name, [_nameable(operation) for operation in operations])
     plans: dict[str, ToolPlan] = {}
@@ -68,6 +66,10 @@ def compile_document(spec: ConnectorSpec, document: Document) -> Compiled:
         notes = [*plan.notes, *moved]
         if origin_of(url) != origin_of(base_url):
             notes.append(f"It is called at {origin_of(url)}, where the connector's credential is not sent.")
+        lacking = keyring.lacking(plan.security)
+        if lacking:
+            names = ", ".join(f"`{name}`" for name in lacking)
+            notes.append(f"It asks for {names}, for which there is no credential: a call of it is refused.")
         report.append(_reported(operation, naming, plan.tool.effect, notes))
     routes = Routes((o.method, o.path) for o in operations if isinstance(o, Operation))
     return Compiled(base_url, plans, base_of, tuple(report), routes)

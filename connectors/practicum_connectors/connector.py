@@ -10,10 +10,11 @@
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
+from http import HTTPStatus
 from typing import Self
 
 from practicum.contracts.base import JsonObject
@@ -23,11 +24,12 @@ from practicum.contracts.connectors import (
     ConnectorReport,
     ConnectorSpec,
     Mode,
+    NoAuth,
     OperationReport,
 )
 from practicum.contracts.tools import Observation, Tool
 from practicum.errors import DocumentError, ForbiddenError, NotFoundError
-from practicum_connectors.auth import credentials_for
+from practicum_connectors.auth import Rotated, credentials_for, schemes_of
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compiled import Compiled, compile_document
@@ -37,6 +39,7 @@ from practicum_connectors.fetch import DocumentSource, read_document
 from practicum_connectors.idempotency import key_for
 from practicum_connectors.practice import Practice
 from practicum_connectors.request.build import RequestBuilder
+from practicum_connectors.resilience import Repeat
 from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.observe import DEFAULT_LIMIT, Observed, Observer
 from practicum_connectors.sender import Sender
@@ -76,7 +79,11 @@ def check(spec: ConnectorSpec, document: Document) -> CheckReport:
     except DocumentError as error:
         spec = spec.model_copy(update={"base_url": _UNKNOWN})
         notes.extend(text for text in (error.detail, error.mend) if text)
-    compiled = compile_document(spec, document)
+    keyring = credentials_for(spec.auth, document, base_url or _UNKNOWN, Sender(private_network=spec.private_network))
+    if isinstance(spec.auth, NoAuth) and schemes_of(document):
+        names = ", ".join(f"`{scheme.name}`" for scheme in schemes_of(document))
+        notes.append(f"The document knows the security schemes {names}; this is without a credential for any.")
+    compiled = compile_document(spec, document, base_url or _UNKNOWN, keyring)
     return CheckReport(
         title=document.title,
         version=document.version,
@@ -100,16 +107,17 @@ class CompiledConnector:
         practice: its practice copies, if there are any.
     """
 
-    def __init__(self, spec: ConnectorSpec, document: Document, compiled: Compiled) -> None:
+    def __init__(self, spec: ConnectorSpec, document: Document, compiled: Compiled, site: Site) -> None:
         """Take over what `compile` made.
 
         Args:
             spec: the registration.
             document: its document.
             compiled: its tools.
+            site: where it listens.
 
         Raises:
-            DocumentError: the credential does not fit the document.
+            DocumentError: the practice copies make no sense.
         """
         self._spec = spec
         self.name: str = spec.name
@@ -121,20 +129,27 @@ class CompiledConnector:
         self.tools: Mapping[str, Tool] = {name: plan.tool for name, plan in compiled.plans.items()}
         self._compiled = compiled
         self._builders: dict[str, RequestBuilder] = {}
-        sender = Sender(private_network=spec.private_network)
-        credentials = credentials_for(spec.auth, document, compiled.base_url, sender)
-        self._site = Site(compiled.base_url, credentials, sender)
+        self._site = site
         self.practice = _practice(spec, document, compiled.base_url)
         self._observer = Observer(ResponseChecks(document))
 
     @classmethod
-    def compile(cls, spec: ConnectorSpec, document: Document) -> Self:
+    def compile(cls, spec: ConnectorSpec, document: Document, *, on_rotated: Rotated | None = None) -> Self:
         """Turn each operation of a document into a tool.
+
+        Args:
+            spec: the registration.
+            document: its document.
+            on_rotated: stores refresh tokens that the system's token server replaces.
 
         Raises:
             DocumentError: the document says nowhere where the system listens, or the credential does not fit it.
         """
-        return cls(spec, document, compile_document(spec, document))
+        base_url = base_url_of(spec, document)
+        sender = Sender(private_network=spec.private_network, connections=spec.limits.concurrent)
+        keyring = credentials_for(spec.auth, document, base_url, sender, on_rotated=on_rotated)
+        compiled = compile_document(spec, document, base_url, keyring)
+        return cls(spec, document, compiled, Site(base_url, keyring, sender, spec.limits))
 
     def describe(self, created: datetime) -> ConnectorReport:
         """The registration as it is reported.
@@ -228,24 +243,35 @@ class CompiledConnector:
         *,
         idempotency_key: str | None = None,
         traceparent: str | None = None,
-        timeout_seconds: float = 30.0,
+        timeout_seconds: float | None = None,
     ) -> Sent:
-        """Put in the credential and send, once; a 401 that a fresh token may mend is answered by one more try.
+        """Put in the credential and send; again, within its time, only where that is harmless.
+
+        A safe call is tried again when the system is down or busy; one with an effect only under the system's own
+        idempotency key, and only after an answer by which nothing was done. A 401 that a fresh token may mend is
+        answered by one more try.
 
         Args:
             prepared: the call.
             idempotency_key: forwarded where the system supports one.
             traceparent: W3C trace context to pass on.
-            timeout_seconds: bound on each exchange.
+            timeout_seconds: bound on the whole; the connector's own if there is none.
         """
         request = prepared.request
+        repeat = Repeat.FREELY if prepared.safe else Repeat.NEVER
         if idempotency_key is not None and prepared.plan.idempotency is not None:
             parameter = prepared.plan.idempotency
             request = request.with_header(parameter.name, key_for(parameter, idempotency_key))
+            repeat = repeat if prepared.safe else Repeat.IF_DECLINED
         if traceparent is not None:
             request = request.with_header("traceparent", traceparent)
         started = time.perf_counter()
-        exchange = await self._site.send(request, timeout_seconds)
+        exchange = await self._site.send(
+            request,
+            timeout_seconds or self._spec.limits.timeout_seconds,
+            security=prepared.plan.security,
+            repeat=repeat,
+        )
         return Sent(
             prepared=prepared,
             delivery=exchange.delivery,
@@ -253,6 +279,8 @@ class CompiledConnector:
             reason=exchange.reason,
             mend=exchange.mend,
             seconds=time.perf_counter() - started,
+            attempts=exchange.attempts,
+            retry_after=exchange.retry_after,
         )
 
     def shape(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observed:
@@ -263,10 +291,13 @@ class CompiledConnector:
             limit: most characters of content.
         """
         seen = self._observer.observe(sent, limit)
+        present = (seen.observation.content, *seen.observation.warnings)
+        ways_out = [way for way in self._ways_out(sent) if not any(way in text for text in present)]
+        warnings = (*seen.observation.warnings, *ways_out)
         told = seen.observation.model_copy(
             update={
                 "content": self.redact(seen.observation.content),
-                "warnings": tuple(self.redact(warning) for warning in seen.observation.warnings),
+                "warnings": tuple(self.redact(warning) for warning in warnings),
             }
         )
         return replace(seen, observation=told)
@@ -296,6 +327,21 @@ class CompiledConnector:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def _ways_out(self, sent: Sent) -> Iterator[str]:
+        """What helps where nothing came of a call that the model cannot mend."""
+        if sent.response is None and sent.mend:
+            yield sent.mend
+        status = 0 if sent.response is None else sent.response.status
+        if status not in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            return
+        calling = "Calling again does not help: whoever runs it"
+        if not self._site.shows_credential(sent.prepared.request, sent.prepared.plan.security):
+            yield f"The connector {self.name} sends no credential with this. {calling} can register it with one."
+        elif status == HTTPStatus.UNAUTHORIZED:
+            yield f"The system does not take the credential of {self.name}. {calling} has to give it a valid one."
+        else:
+            yield f"The credential of {self.name} may not do this. {calling} can have its rights widened."
+
     def _placed(self, request: HttpRequest, base_url: str) -> HttpRequest:
         """The request where this connector is; at practice that goes for operations with servers of their own too."""
         if self.base_url == self._compiled.base_url:
@@ -317,7 +363,7 @@ def _practice(spec: ConnectorSpec, document: Document, base_url: str) -> Practic
             "A practice connector has no practice copies: training reaches it as it is.",
             mend="Register it with mode=live and its copies, or leave `practice` away.",
         )
-    practice = Practice(spec.practice, document)
+    practice = Practice(spec.practice, document, spec.limits)
     if practice.base_url == base_url:
         raise DocumentError("The practice copies are at the address of the live system.", mend="Give their own.")
     return practice

@@ -1,8 +1,9 @@
 """HTTP as values: what is sent and what comes back, with nothing that could print a secret."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Self
+from typing import Protocol, Self, TypeAlias
 from urllib.parse import quote, urlsplit
 
 Pairs = tuple[tuple[str, str], ...]
@@ -95,6 +96,24 @@ class HttpResponse:
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
 
+class Stream(Protocol):
+    """Counts one answer that comes as a stream, which may never end.
+
+    Attributes:
+        seconds: how long it is read at most, from its headers on.
+    """
+
+    seconds: float
+
+    def enough(self, chunk: bytes) -> bool:
+        """Whether enough has come with this chunk."""
+        ...
+
+
+Watch: TypeAlias = Callable[[str], Stream | None]
+"""Says by its content type whether an answer is read as a stream; None where it is read to its end."""
+
+
 class Delivery(StrEnum):
     """How far a request came."""
 
@@ -117,6 +136,7 @@ class Exchange:
         mend: what can be done about it.
         attempts: how often it was tried.
         retry_after: seconds that the system asks to wait before the next try.
+        tried: whether anything was tried over the network; False where it was refused on this side.
     """
 
     delivery: Delivery
@@ -125,6 +145,7 @@ class Exchange:
     mend: str | None = None
     attempts: int = 1
     retry_after: float | None = None
+    tried: bool = True
 
 
 @dataclass(frozen=True, slots=True)

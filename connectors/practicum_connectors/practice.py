@@ -16,11 +16,17 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import ClientCredentialsAuth, PracticeSpec
+from practicum.contracts.connectors import (
+    Auth,
+    AuthorizationCodeAuth,
+    ConnectorLimits,
+    PracticeSpec,
+    SchemesAuth,
+)
 from practicum.errors import DocumentError, RequestError, UpstreamError
-from practicum_connectors.auth import Credentials, credentials_for, token_url_of
+from practicum_connectors.auth import Keyring, credentials_for
 from practicum_connectors.document import Document
-from practicum_connectors.exchange import HttpRequest, HttpResponse, origin_of
+from practicum_connectors.exchange import HttpRequest, HttpResponse
 from practicum_connectors.sender import Sender
 from practicum_connectors.servers import clean_base_url
 from practicum_connectors.site import Site
@@ -45,12 +51,14 @@ class Practice:
         base_url: a copy listens at `{base_url}/{copy}`.
     """
 
-    def __init__(self, spec: PracticeSpec, document: Document) -> None:
+    def __init__(self, spec: PracticeSpec, document: Document, limits: ConnectorLimits | None = None) -> None:
         """Prepare to reach copies; nothing is sent yet.
 
         Args:
             spec: where they are and what they ask for.
             document: the system's document, which is theirs too.
+            limits: how hard the system may be leant on; they hold for each copy, but for the rate, which is the live
+                system's own.
 
         Raises:
             DocumentError: the address is no web address, or the credential does not fit the document.
@@ -58,17 +66,18 @@ class Practice:
         self.base_url = clean_base_url(spec.base_url)
         self._spec = spec
         self._document = document
+        self._limits = (limits or ConnectorLimits()).model_copy(update={"per_second": None})
         self._sender = Sender(private_network=spec.private_network)
         self._sites: OrderedDict[str, Site] = OrderedDict()
-        self._credentials(self.base_url)
-        _require_own_tokens(spec, document, self.base_url)
+        _require_shared(spec.auth)
+        self._keyring(self.base_url)
 
     def site(self, copy: str) -> Site:
         """Where a copy listens, whether it was begun or not."""
         site = self._sites.get(copy)
         if site is None:
             url = f"{self.base_url}/{quote(copy, safe='')}"
-            site = self._sites[copy] = Site(url, self._credentials(url), self._sender)
+            site = self._sites[copy] = Site(url, self._keyring(url), self._sender, self._limits)
             if len(self._sites) > _MOST_SITES:
                 self._sites.popitem(last=False)
         self._sites.move_to_end(copy)
@@ -133,8 +142,9 @@ class Practice:
         """Close the connections."""
         await self._sender.aclose()
 
-    def _credentials(self, url: str) -> Credentials:
-        return credentials_for(self._spec.auth, self._document, url, self._sender)
+    def _keyring(self, url: str) -> Keyring:
+        """The document speaks of the live system: its token server must not be shown the copies' secret."""
+        return credentials_for(self._spec.auth, self._document, url, self._sender, own_tokens=True)
 
     async def _ask(self, method: str, copy: str, what: str, otherwise: str, body: bytes | None = None) -> HttpResponse:
         site = self.site(copy)
@@ -156,16 +166,13 @@ class Practice:
         )
 
 
-def _require_own_tokens(spec: PracticeSpec, document: Document, base_url: str) -> None:
-    """The document speaks of the live system: its token server must not be shown the copies' secret."""
-    auth = spec.auth
-    if not isinstance(auth, ClientCredentialsAuth) or auth.token_url is not None:
-        return
-    url = token_url_of(auth, document, base_url, private_network=spec.private_network)
-    if origin_of(url) != origin_of(base_url):
+def _require_shared(auth: Auth) -> None:
+    """A refresh token is good for one holder: each copy would use up the others'."""
+    parts = auth.schemes.values() if isinstance(auth, SchemesAuth) else (auth,)
+    if any(isinstance(part, AuthorizationCodeAuth) for part in parts):
         raise DocumentError(
-            f"The document has tokens fetched at {origin_of(url)}, which is not where the practice copies are.",
-            mend="Give `token_url` with the practice credential.",
+            "Practice copies cannot share the refresh token of one sign-in.",
+            mend="Give the copies a credential of another kind, such as client credentials.",
         )
 
 

@@ -5,16 +5,18 @@ says how far the request came: whoever keeps the ledger must know `surely not se
 """
 
 import asyncio
+import contextlib
 import functools
+import math
 import ssl
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 
 from practicum_connectors.addresses import AddressError, public_address
-from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, origin_of
+from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, Stream, Watch, origin_of
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """A longer body is cut there; what is shown to a model is far shorter."""
@@ -23,13 +25,24 @@ _CONNECT_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 3.0  # shorter than servers' own (uvicorn: 5), or a reused connection may be closing already
 _ADDRESS_SECONDS = 60.0
 _STARTED = ".send_request_headers.started"
-_LIMITS = httpx.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=_KEEP_ALIVE_SECONDS)
+_KEPT_ALIVE = 16
+_CONNECTIONS = 64
+_TO_ANSWER_SECONDS = 0.25
+
+
+def new_tls() -> ssl.SSLContext:
+    """What connections are made with; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
+    return httpx.create_ssl_context(trust_env=True)
 
 
 @functools.cache
 def _tls() -> ssl.SSLContext:
-    """Made once, for it reads every certificate authority; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
-    return httpx.create_ssl_context(trust_env=True)
+    """Made once, for it reads every certificate authority."""
+    return new_tls()
+
+
+_Way: TypeAlias = tuple[str, ssl.SSLContext | None]
+"""An origin, and what connections to it are made with."""
 
 
 @dataclass(slots=True)
@@ -59,33 +72,54 @@ class Sender:
     Attributes:
         private_network: whether private addresses may be reached.
         max_response_bytes: where a response's body is cut.
+        connections: most connections to one origin.
     """
 
     private_network: bool = False
     max_response_bytes: int = MAX_RESPONSE_BYTES
-    _peers: dict[str, _Peer] = field(default_factory=dict[str, _Peer], repr=False)
+    connections: int = _CONNECTIONS
+    _peers: dict[_Way, _Peer] = field(default_factory=dict[_Way, _Peer], repr=False)
 
-    async def send(self, request: HttpRequest, *, timeout_seconds: float = 30.0) -> Exchange:
+    async def send(
+        self,
+        request: HttpRequest,
+        *,
+        timeout_seconds: float = 30.0,
+        tls: ssl.SSLContext | None = None,
+        watch: Watch | None = None,
+    ) -> Exchange:
         """Send once; never raises for what the network or the system did.
 
         Args:
             request: the request, with its credentials.
             timeout_seconds: bound on the whole exchange.
+            tls: what its connection is made with, where it takes more than the usual.
+            watch: says of an answer whether and how far it is read as a stream.
         """
         progress = _Progress()
         try:
-            async with asyncio.timeout(timeout_seconds):
-                return await self._exchange(request, progress, timeout_seconds)
+            async with asyncio.timeout(timeout_seconds) as bound:
+                return await self._exchange(request, progress, timeout_seconds, tls=tls, watch=watch, bound=bound)
         except AddressError as error:
             mend = "Register the connector with `private_network` (--private-network) if it is meant to be reached."
-            return Exchange(Delivery.NOT_SENT, reason=str(error), mend=mend)
+            return Exchange(Delivery.NOT_SENT, reason=str(error), mend=mend, tried=False)
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            return Exchange(Delivery.NOT_SENT, reason=f"The request is not valid HTTP ({type(error).__name__}).")
+            reason = f"The request is not valid HTTP ({type(error).__name__})."
+            return Exchange(Delivery.NOT_SENT, reason=reason, tried=False)
         except (httpx.TransportError, TimeoutError) as error:
             return _failure(request, progress, error, timeout_seconds)
 
-    async def _exchange(self, request: HttpRequest, progress: _Progress, timeout_seconds: float) -> Exchange:
-        peer = await self._peer(request)
+    async def _exchange(
+        self,
+        request: HttpRequest,
+        progress: _Progress,
+        timeout_seconds: float,
+        *,
+        tls: ssl.SSLContext | None,
+        watch: Watch | None,
+        bound: asyncio.Timeout,
+    ) -> Exchange:
+        peer = await self._peer(request, tls)
         url = httpx.URL(request.url)
         extensions: dict[str, Any] = {
             "timeout": {
@@ -103,12 +137,14 @@ class Sender:
         message = httpx.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
         response = await peer.transport.handle_async_request(message)
         try:
-            return Exchange(Delivery.ANSWERED, await self._read(response))
+            stream = None if watch is None else watch(response.headers.get("content-type", ""))
+            if stream is None:
+                return Exchange(Delivery.ANSWERED, await self._read(response))
+            return Exchange(Delivery.ANSWERED, await self._read_stream(response, stream, bound.when()))
         finally:
             await response.aclose()
 
     async def _read(self, response: httpx.Response) -> HttpResponse:
-        headers = tuple((name.lower(), value) for name, value in response.headers.multi_items())
         body = bytearray()
         complete = True
         try:
@@ -119,14 +155,39 @@ class Sender:
                     break
         except httpx.DecodingError:  # answered, in an encoding that it does not keep to
             complete = False
+        return self._answer(response, body, complete=complete)
+
+    async def _read_stream(self, response: httpx.Response, stream: Stream, until: float | None) -> HttpResponse:
+        """What has come of a stream when it is enough, breaks off, or its time is over: answered, if not whole."""
+        body = bytearray()
+        complete = False
+        now = asyncio.get_running_loop().time()
+        end = min(now + stream.seconds, (until or math.inf) - _TO_ANSWER_SECONDS)
+        with contextlib.suppress(TimeoutError, httpx.TransportError, httpx.DecodingError):
+            async with asyncio.timeout_at(end):
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if stream.enough(chunk) or len(body) > self.max_response_bytes:
+                        break
+                else:
+                    complete = True
+        return self._answer(response, body, complete=complete)
+
+    def _answer(self, response: httpx.Response, body: bytearray, *, complete: bool) -> HttpResponse:
+        headers = tuple((name.lower(), value) for name, value in response.headers.multi_items())
         return HttpResponse(response.status_code, headers, bytes(body[: self.max_response_bytes]), complete)
 
-    async def _peer(self, request: HttpRequest) -> _Peer:
-        origin = origin_of(request.url)
-        peer = self._peers.get(origin)
+    async def _peer(self, request: HttpRequest, tls: ssl.SSLContext | None) -> _Peer:
+        way = (origin_of(request.url), tls)
+        peer = self._peers.get(way)
         if peer is None:
-            transport = httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=_LIMITS)
-            peer = self._peers[origin] = _Peer(transport)
+            limits = httpx.Limits(
+                max_connections=self.connections,
+                max_keepalive_connections=_KEPT_ALIVE,
+                keepalive_expiry=_KEEP_ALIVE_SECONDS,
+            )
+            transport = httpx.AsyncHTTPTransport(verify=tls or _tls(), trust_env=False, limits=limits)
+            peer = self._peers[way] = _Peer(transport)
         if not self.private_network and time.monotonic() >= peer.until:
             url = httpx.URL(request.url)
             port = url.port or (443 if url.scheme == "https" else 80)
@@ -144,7 +205,11 @@ class Sender:
 def _failure(request: HttpRequest, progress: _Progress, error: Exception, timeout_seconds: float) -> Exchange:
     timed_out = isinstance(error, TimeoutError | httpx.TimeoutException)
     if progress.started:
-        happened = f"gave no answer within {timeout_seconds:g} s" if timed_out else "broke off before it had answered"
+        happened = (
+            f"gave no answer within {round(timeout_seconds, 1):g} s"
+            if timed_out
+            else "broke off before it had answered"
+        )
         return Exchange(Delivery.LOST, reason=f"The system at {request.origin} {happened}.")
     happened = "did not accept a connection in time" if timed_out else "cannot be reached"
     return Exchange(

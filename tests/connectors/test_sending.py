@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 
 import pytest
 
+from practicum.contracts.connectors import ConnectorLimits
 from practicum.contracts.tools import CallStatus
 from practicum_connectors import CompiledConnector, Delivery, HttpRequest
 from practicum_connectors.addresses import is_public
@@ -164,7 +165,8 @@ async def test_a_connection_that_is_never_taken_up_is_not_sent() -> None:
 async def test_statuses(system: System, code: int, tool: str, status: CallStatus) -> None:
     for path in ("/plain", "/read", "/search"):
         system.answer(path, Answer(code, b"" if code == 204 else {"a": 1}))
-    assert (await sent(compiled(DOCUMENT, system.url), tool))[1] is status
+    connector = compiled(DOCUMENT, system.url, limits=ConnectorLimits(attempts=1))
+    assert (await sent(connector, tool))[1] is status
     assert len(system.seen) == 1
 
 

@@ -1,15 +1,20 @@
 """Credentials: made from a registration and the document's security schemes, applied last, never shown."""
 
-from practicum_connectors.auth.credentials import Credentials
+from practicum_connectors.auth.alternatives import Keyring, Security
+from practicum_connectors.auth.credentials import Credentials, NoCredentials
 from practicum_connectors.auth.redaction import REDACTED, redact, redact_bytes
-from practicum_connectors.auth.schemes import credential_parameters, credentials_for, token_url_of
+from practicum_connectors.auth.registered import Rotated, credentials_for
+from practicum_connectors.auth.schemes import schemes_of
 
 __all__ = [
     "REDACTED",
     "Credentials",
-    "credential_parameters",
+    "Keyring",
+    "NoCredentials",
+    "Rotated",
+    "Security",
     "credentials_for",
     "redact",
     "redact_bytes",
-    "token_url_of",
+    "schemes_of",
 ]

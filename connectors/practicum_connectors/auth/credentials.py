@@ -3,9 +3,14 @@
 import base64
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from ssl import SSLContext
+from typing import Literal, Protocol, TypeAlias
 
 from practicum_connectors.exchange import HttpRequest
+
+Location: TypeAlias = Literal["header", "query", "cookie"]
+Place: TypeAlias = tuple[Location, str]
+"""Where a credential stands in a request: the location and the name, in lower case."""
 
 
 class Credentials(Protocol):
@@ -15,7 +20,7 @@ class Credentials(Protocol):
         """The request with the credential in it.
 
         Raises:
-            UpstreamError: no credential can be had.
+            PracticumError: no credential can be had.
         """
         ...
 
@@ -25,6 +30,14 @@ class Credentials(Protocol):
 
     def secrets(self) -> Iterable[str]:
         """Every value that must not be shown."""
+        ...
+
+    def places(self) -> frozenset[Place]:
+        """Where it stands in a request."""
+        ...
+
+    def tls(self) -> SSLContext | None:
+        """What connections are made with, where it takes more than the usual."""
         ...
 
 
@@ -44,6 +57,14 @@ class NoCredentials:
         """There are none."""
         return ()
 
+    def places(self) -> frozenset[Place]:
+        """It stands nowhere."""
+        return frozenset()
+
+    def tls(self) -> SSLContext | None:
+        """The usual."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class FixedCredentials:
@@ -56,7 +77,7 @@ class FixedCredentials:
         hidden: every value that must not be shown.
     """
 
-    location: Literal["header", "query", "cookie"]
+    location: Location
     name: str
     value: str = field(repr=False)
     hidden: tuple[str, ...] = field(repr=False)
@@ -77,6 +98,14 @@ class FixedCredentials:
     def secrets(self) -> Iterable[str]:
         """The value and its parts."""
         return self.hidden
+
+    def places(self) -> frozenset[Place]:
+        """Where the value goes."""
+        return frozenset({(self.location, self.name.lower())})
+
+    def tls(self) -> SSLContext | None:
+        """The usual."""
+        return None
 
 
 def basic_header(username: str, password: str) -> str:

@@ -1,5 +1,6 @@
 """Taking secrets out of texts, in every spelling in which they might come back."""
 
+import functools
 import html
 import json
 import re
@@ -15,21 +16,23 @@ _SHORTEST_SECRET = 4  # shorter ones occur in any text by chance
 
 def redact(text: str, secrets: Iterable[str]) -> str:
     """The text without the secrets, as they are, URL-encoded, or escaped in HTML, in JSON or in JSON within JSON."""
-    for spelling in _all_spellings(secrets):
+    for spelling in _all_spellings(tuple(secrets)):
         text = text.replace(spelling, REDACTED)
     return text
 
 
 def redact_bytes(data: bytes, secrets: Iterable[str]) -> bytes:
     """The same for UTF-8 that is not read yet, so that no later cut can leave half of a secret standing."""
-    for spelling in _all_spellings(secrets):
+    for spelling in _all_spellings(tuple(secrets)):
         data = data.replace(spelling.encode(), REDACTED.encode())
     return data
 
 
-def _all_spellings(secrets: Iterable[str]) -> list[str]:
+@functools.lru_cache(maxsize=64)
+def _all_spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """The longest first; remembered, for every header and body of every answer asks for them."""
     spellings = {spelling for secret in secrets if len(secret) >= _SHORTEST_SECRET for spelling in _spellings(secret)}
-    return sorted(spellings, key=len, reverse=True)
+    return tuple(sorted(spellings, key=len, reverse=True))
 
 
 def _spellings(secret: str) -> set[str]:

@@ -20,8 +20,10 @@ from practicum.contracts.tools import CallStatus
 from practicum.errors import DocumentError
 from practicum_connectors import CompiledConnector, Delivery, load_document
 from practicum_connectors.auth import credentials_for
-from practicum_connectors.auth.oauth import ClientCredentials
+from practicum_connectors.auth.refresh import ClientGrant
+from practicum_connectors.auth.tokens import Client, Endpoint, Tokens
 from practicum_connectors.exchange import HttpRequest
+from practicum_connectors.resilience import Clock
 from practicum_connectors.sender import Sender
 from tests.connectors.documents import Json, compiled, document, operation
 from tests.connectors.loopback import Answer, System
@@ -119,10 +121,20 @@ async def test_the_credential_stays_with_its_origin(system: System) -> None:
 async def test_nothing_shows_a_secret(auth: Auth) -> None:
     source = load_document(described("Header", "Cookie", "Query"))
     sender = Sender()
-    credentials = credentials_for(auth, source, "http://h", sender)
+    keyring = credentials_for(auth, source, "http://h", sender)
+    credentials = keyring.for_operation(None)
+    assert credentials is not None
     dressed = await credentials.apply(HttpRequest("GET", "http://h/x"))
     connector = compiled(source.canonical, auth=auth)
-    shown = [repr(credentials), repr(dressed), repr(sender), repr(vars(connector)), repr(connector.report), str(auth)]
+    shown = [
+        repr(keyring),
+        repr(credentials),
+        repr(dressed),
+        repr(sender),
+        repr(vars(connector)),
+        repr(connector.report),
+        str(auth),
+    ]
     assert not any("topsecret" in text for text in shown)
     assert any("topsecret" in secret for secret in credentials.secrets())
 
@@ -197,14 +209,12 @@ async def test_tokens_are_renewed_before_they_expire(system: System, life: float
     system.answer("/token", Answer(body={"access_token": "tok-1", "expires_in": life}), grant("tok-2"))
     now = [1000.0]
     sender = Sender(private_network=True)
-    credentials = ClientCredentials(
-        client_id="me",
-        client_secret="very secret&",
-        token_url=f"{system.url}/token",
-        scopes=(),
-        sender=sender,
-        clock=lambda: now[0],
-    )
+
+    async def endpoint() -> Endpoint:
+        return Endpoint(f"{system.url}/token")
+
+    client = Client("me", "very secret&")
+    credentials = Tokens(client, ClientGrant(), endpoint, sender, Clock(now=lambda: now[0]))
     request = HttpRequest("GET", f"{system.url}/x")
     first = await credentials.apply(request)
     now[0] += used
