@@ -1,14 +1,16 @@
 """The operations of a document, each read on its own: one that cannot be read does not lose the others."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 from urllib.parse import quote
 
+from practicum.contracts.base import JsonObject
 from practicum.errors import DocumentError
 from practicum_connectors.document.load import Document
-from practicum_connectors.document.pointers import Node, as_list, as_node, is_node, text_of
+from practicum_connectors.document.pointers import BrokenReferenceError, Node, as_list, as_node, is_node, text_of
+from practicum_connectors.document.structure import Tokens
 
 Location = Literal["path", "query", "header", "cookie"]
 
@@ -121,12 +123,21 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An operation that cannot be read, and why."""
+    """An operation that cannot be read, and why.
+
+    Attributes:
+        operation_id: as the document has it, None if there is none.
+        method: upper case.
+        path: the path template.
+        reason: why it cannot be read.
+        mend: RFC 6902 operations on the document after which it can be, if they are known.
+    """
 
     operation_id: str | None
     method: str
     path: str
     reason: str
+    mend: tuple[JsonObject, ...] = ()
 
 
 def wire_path(template: str) -> str:
@@ -183,6 +194,8 @@ def _read(document: Document, path: str, method: str, raw: object, item: Node) -
         if not is_node(raw):
             raise DocumentError("The operation is not an object.")  # noqa: TRY301 (one way out for every cause)
         return _operation(document, path, method, item, node)
+    except BrokenReferenceError as error:
+        return Unreadable(operation_id, method, path, error.detail, error.operations)
     except DocumentError as error:
         return Unreadable(operation_id, method, path, error.detail)
 
@@ -190,6 +203,7 @@ def _read(document: Document, path: str, method: str, raw: object, item: Node) -
 def _operation(document: Document, path: str, method: str, item: Node, node: Node) -> Operation:
     if {".", ".."} & set(path.partition("#")[0].partition("?")[0].split("/")):
         raise DocumentError("The path climbs (`..`).")
+    at = (path, method.lower()) if method.lower() in METHODS else (path, "additionalOperations", method)
     losses = [text_of(loss) for loss in as_list(node.get(LOSSES))]
     if "#" in path:
         losses.append(
@@ -205,20 +219,21 @@ def _operation(document: Document, path: str, method: str, item: Node, node: Nod
         summary=text_of(node.get("summary")).strip() or text_of(item.get("summary")).strip(),
         description=text_of(node.get("description")).strip() or text_of(item.get("description")).strip(),
         deprecated=node.get("deprecated") is True,
-        parameters=_parameters(document, path, item, node, losses),
-        body=_body(document, node, losses),
+        parameters=_parameters(document, at, item, node, losses),
+        body=_body(document, at, node, losses),
         responses=as_node(node.get("responses")),
         servers=[as_node(server) for server in servers] or None,
         security=[as_node(entry) for entry in cast("list[object]", security)] if isinstance(security, list) else None,
         extensions={key: value for key, value in node.items() if key.startswith("x-")},
-        losses=tuple(losses),
+        losses=tuple(dict.fromkeys(losses)),
     )
 
 
-def _parameters(document: Document, path: str, item: Node, node: Node, losses: list[str]) -> tuple[Parameter, ...]:
+def _parameters(document: Document, at: Tokens, item: Node, node: Node, losses: list[str]) -> tuple[Parameter, ...]:
+    path = at[0]
     merged: dict[tuple[str, str], Parameter] = {}
-    for raw in (*_listed(item, losses), *_listed(node, losses)):
-        found = document.pointers.follow(raw)
+    for raw, place in (*_listed(item, (path,), losses), *_listed(node, at, losses)):
+        found = _followed(document, raw, place)
         if found.get("in") == "querystring":
             made = _querystring(document, found, losses)
         else:
@@ -238,26 +253,46 @@ def _parameters(document: Document, path: str, item: Node, node: Node, losses: l
     return tuple(merged.values())
 
 
-def _listed(node: Node, losses: list[str]) -> Iterable[Node]:
-    raw = node.get("parameters")
-    if raw is not None and not isinstance(raw, list):
+def _listed(node: Node, above: Tokens, losses: list[str]) -> Iterator[tuple[Node, Tokens]]:
+    """The parameters that an object lists, with the keys that lead to each from `paths` on."""
+    listed: object = node.get("parameters")
+    if listed is not None and not isinstance(listed, list):
         losses.append("`parameters` is not a list and is left out.")
-    found = [parameter for parameter in as_list(raw) if is_node(parameter)]
-    if len(found) < len(as_list(raw)):
-        losses.append("A parameter that is not an object is left out.")
-    return found
+    for number, parameter in enumerate(as_list(listed)):
+        if is_node(parameter):
+            yield as_node(parameter), (*above, "parameters", str(number))
+        else:
+            losses.append("A parameter that is not an object is left out.")
+
+
+def _followed(document: Document, raw: object, place: Tokens) -> Node:
+    """What an object of an operation refers to; where it refers to nothing, the way out is to leave it away."""
+    try:
+        return document.pointers.follow(raw)
+    except BrokenReferenceError as error:
+        path = "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in ("paths", *place))
+        known = _at_place(document.root, ("paths", *place)) == raw
+        operations: tuple[JsonObject, ...] = ({"op": "remove", "path": path},) if known else ()
+        raise BrokenReferenceError(error.detail, mend=error.mend, operations=operations) from None
+
+
+def _at_place(root: Node, tokens: Tokens) -> object:
+    value: object = root
+    for token in tokens:
+        value = as_node(value).get(token) if is_node(value) else dict(enumerate(as_list(value))).get(int(token))
+    return value
 
 
 def _querystring(document: Document, raw: Node, losses: list[str]) -> list[Parameter]:
     """The parameters that a whole query string is made of, described as a form is (OpenAPI 3.2)."""
-    media_type, media = next(iter(as_node(raw.get("content")).items()), ("nothing", None))
+    media_type, described = next(iter(as_node(raw.get("content")).items()), ("nothing", None))
     name = text_of(raw.get("name")) or "query"
     if media_type.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         if raw.get("required") is True:
             raise DocumentError(f"Its query string is {media_type} as a whole, which cannot be built.")
         losses.append(f"The query string as a whole (`{name}`, {media_type}) is left out: it cannot be built.")
         return []
-    media = document.pointers.follow(media)
+    media = document.pointers.follow(described)
     schema = media.get("schema", {})
     whole = Parameter(
         name=name,
@@ -270,11 +305,11 @@ def _querystring(document: Document, raw: Node, losses: list[str]) -> list[Param
         media_type=None,
         description=text_of(raw.get("description")).strip(),
     )
-    described = document.pointers.follow(schema) if is_node(schema) else {}
-    properties = as_node(described.get("properties"))
-    if not properties or described.get("additionalProperties", False) is not False or "allOf" in described:
+    node: Node = document.pointers.follow(schema) if is_node(schema) else as_node(None)
+    properties = as_node(node.get("properties"))
+    if not properties or node.get("additionalProperties", False) is not False or "allOf" in node:
         return [whole]
-    asked = as_list(described.get("required")) if whole.required else []
+    asked = as_list(node.get("required")) if whole.required else []
     encoding = as_node(media.get("encoding"))
     made: list[Parameter] = []
     for key, value in properties.items():
@@ -336,10 +371,10 @@ def _parameter_schema(document: Document, raw: Node) -> tuple[str | None, object
     return media_type, document.pointers.follow(media).get("schema", {})
 
 
-def _body(document: Document, node: Node, losses: list[str]) -> Body | None:
+def _body(document: Document, at: Tokens, node: Node, losses: list[str]) -> Body | None:
     if node.get("requestBody") is None:
         return None
-    raw = document.pointers.follow(node["requestBody"])
+    raw = _followed(document, node["requestBody"], (*at, "requestBody"))
     content: dict[str, Node] = {}
     for media_type, media in as_node(raw.get("content")).items():
         if is_node(media):

@@ -1,16 +1,18 @@
 """JSON Pointers and the references made of them, followed lazily and never unfolded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import unquote
 
+from practicum.contracts.base import JsonObject
 from practicum.errors import DocumentError
 
 Node = Mapping[str, Any]
 """A mapping somewhere in a document; it is never changed."""
 
 _MOST_HOPS = 50
+_MISSING: Any = object()
 
 
 def is_node(value: object) -> bool:
@@ -39,6 +41,21 @@ def reference_of(node: object) -> str | None:
     return reference if isinstance(reference, str) else None
 
 
+class BrokenReferenceError(DocumentError):
+    """A reference leads to nothing, or out of the document."""
+
+    def __init__(self, detail: str, *, mend: str | None = None, operations: tuple[JsonObject, ...] = ()) -> None:
+        """Say which one.
+
+        Args:
+            detail: which reference, and what is wrong with it.
+            mend: what the reader can do about it.
+            operations: RFC 6902 operations on the document after which it does no harm, if they are known.
+        """
+        super().__init__(detail, mend=mend)
+        self.operations = operations
+
+
 @dataclass(slots=True)
 class Pointers:
     """Follows the references of one document.
@@ -59,17 +76,26 @@ class Pointers:
         if reference in self._known:
             return self._known[reference]
         if not reference.startswith("#"):
-            raise DocumentError(
+            raise BrokenReferenceError(
                 f"The reference {reference!r} points outside the document.",
-                mend="Bundle the document into one file, for instance with `redocly bundle`.",
+                mend="Register the document by its address or with the files beside it, so that what it refers to "
+                "can be read, or bundle it into one file.",
             )
         if not reference.startswith("#/") and reference != "#":
-            raise DocumentError(
-                f"The reference {reference!r} is not a JSON Pointer.", mend="Write it as `#/components/...`."
+            raise BrokenReferenceError(
+                f"The reference {reference!r} is not a JSON Pointer, and no schema has that name.",
+                mend="Write it as `#/components/...`.",
             )
         value: Any = self.root
-        for token in reference[1:].split("/")[1:]:
-            value = _step(value, unquote(token).replace("~1", "/").replace("~0", "~"), reference)
+        tokens = [unquote(token).replace("~1", "/").replace("~0", "~") for token in reference[1:].split("/")[1:]]
+        for token in tokens:
+            value = _step(value, token)
+            if value is _MISSING:
+                raise BrokenReferenceError(
+                    f"The reference {reference!r} points to nothing: there is no {token!r}.",
+                    mend="Add what it names to the document, or correct the reference.",
+                    operations=tuple(_additions(self.root, tokens)),
+                )
         self._known[reference] = value
         return value
 
@@ -89,15 +115,25 @@ class Pointers:
         return as_node(value)
 
 
-def _step(value: Any, token: str, reference: str) -> Any:
+def _step(value: Any, token: str) -> Any:
     if isinstance(value, dict) and token in value:
         return cast("Node", value)[token]
     if isinstance(value, list) and token.isdecimal() and int(token) < len(cast("list[Any]", value)):
         return cast("list[Any]", value)[int(token)]
-    raise DocumentError(
-        f"The reference {reference!r} points to nothing: there is no {token!r}.",
-        mend="Add what it names to the document, or correct the reference.",
-    )
+    return _MISSING
+
+
+def _additions(root: Node, tokens: list[str]) -> Iterator[JsonObject]:
+    """What adds a missing schema that accepts anything, with what it stands in."""
+    if tokens[:-1] not in (["components", "schemas"], ["definitions"], ["$defs"]):
+        return
+    value: Any = root
+    for depth, token in enumerate(tokens, start=1):
+        value = _step(value, token)
+        if value is _MISSING:
+            path = "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in tokens[:depth])
+            yield {"op": "add", "path": path, "value": {}}
+            value = {}
 
 
 def _kind(value: object) -> str:

@@ -84,7 +84,8 @@ def test_a_dynamic_reference_is_followed_where_one_schema_can_be_meant() -> None
 
 
 def test_names_are_escaped() -> None:
-    found = schemas(**{"a/b~c": {"$anchor": "odd"}, "D": {"$ref": "#odd"}})
+    named: dict[str, Any] = {"a/b~c": {"$anchor": "odd"}, "D": {"$ref": "#odd"}}
+    found = schemas(**named)
     assert found["D"] == {"$ref": "#/components/schemas/a~1b~0c"}
 
 

@@ -83,7 +83,12 @@ def test_values_that_are_no_json_do_not_lose_the_document() -> None:
 
 
 def test_swagger_is_read_as_openapi_three() -> None:
-    old = {"swagger": "2.0", "info": {"title": "Old", "version": "3"}, "host": "h", "paths": {"/a": {"get": {}}}}
+    old: dict[str, Any] = {
+        "swagger": "2.0",
+        "info": {"title": "Old", "version": "3"},
+        "host": "h",
+        "paths": {"/a": {"get": {}}},
+    }
     document = load_document(json.dumps(old))
     assert (document.minor, document.title, document.version) == (0, "Old", "3")
     assert document.root["servers"] == [{"url": "https://h"}]

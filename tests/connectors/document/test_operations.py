@@ -2,7 +2,9 @@ import pytest
 
 from practicum.contracts.connectors import Fidelity
 from practicum_connectors import load_document
-from practicum_connectors.document import Operation, list_operations
+from practicum_connectors.document import Operation, Unreadable, list_operations
+from practicum_connectors.document.overlay import apply_overlay
+from practicum_connectors.document.pointers import BrokenReferenceError
 from tests.connectors.documents import Json, compiled, document, header, operation, path, properties, query
 
 
@@ -67,7 +69,6 @@ def test_pointers_are_unescaped() -> None:
             "points to nothing",
         ),
         ("not an object", "not an object"),
-        ({"requestBody": {"required": True, "content": {"application/xml": {}}}}, "only JSON bodies"),
     ],
 )
 def test_one_broken_operation_does_not_lose_the_others(broken: Json, word: str) -> None:
@@ -156,36 +157,43 @@ def test_parameters_that_are_none_degrade(parameters: object) -> None:
 
 
 def test_what_a_conversion_lost_is_said() -> None:
-    made = operation({**query("ids"), "x-practicum-losses": ["one"]}, **{"x-practicum-losses": ["two"]})
+    made = operation({**query("ids"), "x-practicum-losses": ["one"]}) | {"x-practicum-losses": ["two"]}
     (found,) = listed(document({"/a": {"get": made}}))
     assert found.losses == ("two", "one")
 
 
 @pytest.mark.parametrize(
-    ("servers", "own", "base_url", "source", "called"),
+    ("broken", "operations"),
     [
-        ([{"url": "https://api.example.com/v1/"}], None, None, None, "https://api.example.com/v1"),
-        ([{"url": "https://api.example.com/v1"}], None, "http://127.0.0.1:8000/x/", None, "http://127.0.0.1:8000/x"),
-        ([{"url": "/v2"}], None, None, "https://docs.example.com/a/openapi.json", "https://docs.example.com/v2"),
-        ([], None, None, "http://127.0.0.1:9/openapi.json", "http://127.0.0.1:9"),
         (
-            [{"url": "https://{t}.example.com", "variables": {"t": {"default": "eu"}}}],
-            None,
-            None,
-            None,
-            "https://eu.example.com",
+            operation(query("a"), {"$ref": "#/components/parameters/Absent"}),
+            [{"op": "remove", "path": "/paths/~1a/post/parameters/1"}],
         ),
-        ([{"url": "https://a.example.com"}], "https://b.example.com", None, None, "https://b.example.com"),
-        (
-            [{"url": "https://a.example.com"}],
-            "https://b.example.com",
-            "http://c.example.com",
-            None,
-            "http://c.example.com",
-        ),
+        ({"requestBody": {"$ref": "other.json"}}, [{"op": "remove", "path": "/paths/~1a/post/requestBody"}]),
+        ({"parameters": [{"$ref": "#/components/parameters/Loop"}]}, []),
     ],
 )
-def test_servers(servers: list[Json], own: str | None, base_url: str | None, source: str | None, called: str) -> None:
-    made = operation() | ({"servers": [{"url": own}]} if own else {})
-    connector = compiled(document({"/x": {"get": made}}, servers=servers), base_url=base_url, source=source)
-    assert connector.prepare("crm_act", {}).request.url == f"{called}/x"
+def test_the_way_out_of_a_broken_reference_is_known(broken: Json, operations: list[Json]) -> None:
+    source = document(
+        {"/a": {"post": broken}}, components={"parameters": {"Loop": {"$ref": "#/components/parameters/Loop"}}}
+    )
+    (found,) = list_operations(load_document(source))
+    assert isinstance(found, Unreadable)
+    assert list(found.mend) == operations
+    if operations:
+        mended, _ = apply_overlay(source, operations)
+        assert all(isinstance(entry, Operation) for entry in list_operations(load_document(dict(mended))))
+
+
+def test_the_way_out_of_a_missing_schema_adds_one() -> None:
+    pointers = load_document(document({}, components={})).pointers
+    with pytest.raises(BrokenReferenceError) as caught:
+        pointers.at("#/components/schemas/a~1b")
+    assert list(caught.value.operations) == [
+        {"op": "add", "path": "/components/schemas", "value": {}},
+        {"op": "add", "path": "/components/schemas/a~1b", "value": {}},
+    ]
+    for reference in ("#/paths/~1a", "#/components/schemas/A/properties/b", "other.json#/A", "#name"):
+        with pytest.raises(BrokenReferenceError) as caught:
+            pointers.at(reference)
+        assert caught.value.operations == ()
