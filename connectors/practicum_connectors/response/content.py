@@ -1,28 +1,25 @@
-"""What a response's body is: JSON, text, or bytes that are no reading matter."""
+"""What a response's body is: JSON, a stream of it, a table, text, or bytes that are no reading matter."""
 
-import json
-import math
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import Any, cast
 
 from pydantic import JsonValue
 
 from practicum_connectors.exchange import HttpResponse
+from practicum_connectors.response.json_values import Json, parse_beginning, parse_json
+from practicum_connectors.response.streams import Kind, read_events, read_lines, stream_kind
 
 _CHARSET = re.compile(r"charset\s*=\s*\"?([A-Za-z0-9_.:-]+)", re.IGNORECASE)
-_FILE_NAME = re.compile(r"filename\s*=\s*(?:\"([^\"]*)\"|([^\s;]+))", re.IGNORECASE)
-_LINES_OF_JSON = frozenset(
-    {"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"}
-)
+_BEGINNING = 256 * 1024
+"""As much of JSON without an end is read; what is shown is far shorter."""
+_TABLES = frozenset({"text/csv", "application/csv", "text/x-csv", "application/x-csv", "text/tab-separated-values"})
 _TEXT = frozenset(
     {
         "application/xml",
         "application/javascript",
         "application/yaml",
         "application/x-yaml",
-        "application/csv",
         "application/x-www-form-urlencoded",
         "application/graphql",
         "application/sql",
@@ -37,10 +34,23 @@ _BREAKING = frozenset({"p", "br", "div", "li", "tr", "h1", "h2", "h3", "h4", "se
 
 
 @dataclass(frozen=True, slots=True)
-class Json:
-    """A body that is JSON, whatever it was called."""
+class Streamed:
+    """A body that came item by item.
 
-    value: JsonValue
+    Attributes:
+        items: the whole ones.
+        kind: what kind of stream it was.
+    """
+
+    items: list[JsonValue]
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A body that is rows of text."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +68,48 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A body that is described and not shown."""
-
-    media_type: str
-    size: int
-    name: str | None
+    """A body that is kept and not shown."""
 
 
-def read_content(response: HttpResponse) -> Json | Text | Binary | None:
+Content = Json | Streamed | Table | Text | Binary
+
+
+def read_content(response: HttpResponse) -> Content | None:
     """The body by its media type and its looks; None if there is none."""
-    if not response.body:
+    kind = stream_kind(response.header("content-type") or "")
+    if not response.body and (kind is None or response.complete):
         return None
     media_type = response.media_type
     announced = media_type.endswith(("/json", "+json"))
-    if media_type in _LINES_OF_JSON:
-        return _json_lines(response)
+    if kind is not None:
+        return _streamed(response, kind)
     if announced or response.body.lstrip()[:1] in {b"{", b"["}:
-        parsed = _parse(response.body)
+        parsed = parse_json(response.body) if response.complete else parse_beginning(_beginning(response))
         if parsed is not None:
             return parsed
     return _readable(response, media_type, announced=announced)
 
 
-def _readable(response: HttpResponse, media_type: str, *, announced: bool) -> Text | Binary:
+def _streamed(response: HttpResponse, kind: Kind) -> Content:
+    if kind == "events":
+        return Streamed(read_events(_decode(response), complete=response.complete), kind)
+    if response.media_type == "application/json":  # where only a parameter says that it is a stream
+        parsed = parse_json(response.body)
+        if parsed is not None:
+            return parsed
+    values = read_lines(_decode(response), complete=response.complete)
+    return Text(_decode(response), broken=True) if values is None else Streamed(values, kind)
+
+
+def _readable(response: HttpResponse, media_type: str, *, announced: bool) -> Content:
     if media_type in _HTML:
         return Text(html_to_text(_decode(response)))
+    if media_type in _TABLES:
+        return Table(_decode(response))
     if announced or media_type.startswith("text/") or media_type in _TEXT or media_type.endswith("+xml"):
         return Text(_decode(response), broken=announced)
-    if media_type.startswith(_BINARY) or b"\0" in response.body or not _is_utf8(response.body):
-        match = _FILE_NAME.search(response.header("content-disposition") or "")
-        name = (match[1] or match[2]) if match else None
-        return Binary(media_type or "application/octet-stream", len(response.body), name)
+    if media_type.startswith(_BINARY) or b"\0" in response.body or not _is_utf8(response):
+        return Binary()
     return Text(_decode(response))
 
 
@@ -127,47 +148,25 @@ class _HtmlReader(HTMLParser):
             self.parts.append(data)
 
 
-def _parse(body: bytes) -> Json | None:
-    try:
-        return Json(cast("JsonValue", json.loads(body, parse_constant=_no_number, parse_float=_finite)))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _json_lines(response: HttpResponse) -> Json | Text:
-    """One value per line, as a list; a last line that was cut off is left out."""
-    values: list[Any] = []
-    for line in response.body.splitlines():
-        if line.strip():
-            parsed = _parse(line)
-            if parsed is None and response.complete:
-                return Text(_decode(response), broken=True)
-            if parsed is not None:
-                values.append(parsed.value)
-    return Json(values)
-
-
-def _finite(text: str) -> float | None:
-    """A number beyond what floats hold would be written as an infinity again, so it reads as null like one."""
-    number = float(text)
-    return number if math.isfinite(number) else None
-
-
-def _no_number(_: str) -> None:
-    """NaN and infinities are no JSON and read as null."""
-
-
 def _decode(response: HttpResponse) -> str:
+    return _text_of(response, response.body)
+
+
+def _beginning(response: HttpResponse) -> str:
+    return _text_of(response, response.body[:_BEGINNING])
+
+
+def _text_of(response: HttpResponse, body: bytes) -> str:
     match = _CHARSET.search(response.header("content-type") or "")
     try:
-        return response.body.decode(match[1] if match else "utf-8", errors="replace")
+        return body.decode(match[1] if match else "utf-8", errors="replace")
     except LookupError:
-        return response.body.decode(errors="replace")
+        return body.decode(errors="replace")
 
 
-def _is_utf8(body: bytes) -> bool:
+def _is_utf8(response: HttpResponse) -> bool:
     try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
+        response.body.decode()
+    except UnicodeDecodeError as error:
+        return not response.complete and error.end >= len(response.body)  # cut within a character
     return True

@@ -1,6 +1,7 @@
 """JSON made to fit: lists lose whole items from their end, and what is left is always valid JSON."""
 
 import json
+from dataclasses import dataclass
 from typing import cast
 
 from pydantic import JsonValue
@@ -8,6 +9,7 @@ from pydantic import JsonValue
 _MARK = 40
 """Characters kept free for the note at the end of a cut text."""
 _SHORTEST_SHARE = 60
+_SHORTENED = "Long texts are shortened."
 
 
 def compact(value: JsonValue) -> str:
@@ -16,8 +18,23 @@ def compact(value: JsonValue) -> str:
     return text if text.isascii() else _encodable(text, value)
 
 
-def fit(value: JsonValue, limit: int) -> tuple[str, list[str]]:
-    """A value as JSON of about `limit` characters at most, and what was left out, in words.
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A value made to fit.
+
+    Attributes:
+        text: it as JSON.
+        value: what of it is shown.
+        left_out: what is not, in words; empty if all is.
+    """
+
+    text: str
+    value: JsonValue
+    left_out: tuple[str, ...] = ()
+
+
+def fit(value: JsonValue, limit: int) -> Fitted:
+    """A value as JSON of about `limit` characters at most.
 
     Args:
         value: what to write.
@@ -25,9 +42,10 @@ def fit(value: JsonValue, limit: int) -> tuple[str, list[str]]:
     """
     text = compact(value)
     if len(text) <= limit:
-        return text, []
+        return Fitted(text, value)
     left_out: list[str] = []
-    return compact(_shrink(value, limit, "", left_out)), left_out
+    shown = _shrink(value, limit, "", left_out)
+    return Fitted(compact(shown), shown, tuple(left_out))
 
 
 def _shrink(value: JsonValue, budget: int, where: str, left_out: list[str]) -> JsonValue:
@@ -35,6 +53,8 @@ def _shrink(value: JsonValue, budget: int, where: str, left_out: list[str]) -> J
         return value
     if isinstance(value, str):
         kept = value[: max(0, budget - _MARK)]
+        if _SHORTENED not in left_out:
+            left_out.append(_SHORTENED)
         return f"{kept}… ({len(value) - len(kept)} more characters)"
     if isinstance(value, list):
         return _shrink_list(value, budget, where, left_out)

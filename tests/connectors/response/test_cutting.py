@@ -17,11 +17,12 @@ JSON = st.recursive(
 
 @given(JSON, st.integers(200, 2000))
 def test_what_fits_is_whole_and_what_does_not_is_still_json(value: Any, limit: int) -> None:
-    text, left_out = fit(value, limit)
-    read = json.loads(text)
-    text.encode()
+    fitted = fit(value, limit)
+    read = json.loads(fitted.text)
+    fitted.text.encode()
+    assert read == fitted.value
     if len(compact(value)) <= limit:
-        assert (read, left_out) == (value, [])
+        assert (read, fitted.left_out) == (value, ())
 
 
 @given(
@@ -29,32 +30,33 @@ def test_what_fits_is_whole_and_what_does_not_is_still_json(value: Any, limit: i
     st.integers(500, 3000),
 )
 def test_lists_lose_items_from_their_end(items: list[Any], limit: int) -> None:
-    text, left_out = fit({"items": items, "total": len(items)}, limit)
-    read = json.loads(text)
+    fitted = fit({"items": items, "total": len(items)}, limit)
+    read = json.loads(fitted.text)
     assert read["total"] == len(items)
-    assert len(text) <= limit * 1.3
+    assert len(fitted.text) <= limit * 1.3
     if len(read["items"]) > 1:
         assert read["items"] == items[: len(read["items"])]
-    assert bool(left_out) == (read["items"] != items) or len(items) == 1
+    assert bool(fitted.left_out) == (read["items"] != items)
 
 
 def test_one_giant_item_is_shortened_inside() -> None:
-    text, left_out = fit([{"id": 1, "text": "x" * 100_000, "tags": list(range(5000))}, {"id": 2}], 2000)
-    (item,) = json.loads(text)
+    fitted = fit([{"id": 1, "text": "x" * 100_000, "tags": list(range(5000))}, {"id": 2}], 2000)
+    (item,) = json.loads(fitted.text)
     assert item["id"] == 1
     assert item["text"].startswith("xxx")
     assert "more characters" in item["text"]
     assert item["tags"][:3] == [0, 1, 2]
-    assert len(text) < 2500
-    assert any("of 2 items" in note for note in left_out)
-    assert any("[0].tags shows" in note for note in left_out)
+    assert len(fitted.text) < 2500
+    assert any("of 2 items" in note for note in fitted.left_out)
+    assert any("[0].tags shows" in note for note in fitted.left_out)
+    assert "Long texts are shortened." in fitted.left_out
 
 
 def test_many_members() -> None:
-    text, left_out = fit({f"k{number}": "v" * 90 for number in range(500)}, 1000)
-    assert 1 < len(json.loads(text)) < 500
-    assert len(text) < 1300
-    assert "of 500 members" in left_out[0]
+    fitted = fit({f"k{number}": "v" * 90 for number in range(500)}, 1000)
+    assert 1 < len(json.loads(fitted.text)) < 500
+    assert len(fitted.text) < 1300
+    assert any("of 500 members" in note for note in fitted.left_out)
 
 
 @pytest.mark.parametrize(("text", "limit", "kept"), [("ab", 2, "ab"), ("abc", 2, "ab"), ("ab\ncd\nef", 7, "ab\ncd\n")])

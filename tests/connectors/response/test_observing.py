@@ -37,17 +37,13 @@ def connector(system: System) -> CompiledConnector:
     return compiled(DOCUMENT, system.url)
 
 
-async def observed(connector: CompiledConnector, tool: str = "crm_list", limit: int = 20_000) -> Observation:
-    async with connector:
-        return connector.observe(await connector.send(connector.prepare(tool, {})), limit)
-
-
 async def answered(
     system: System, connector: CompiledConnector, answer: Answer, tool: str = "crm_list", limit: int = 20_000
 ) -> Observation:
     for path in ("/things", "/free"):
         system.answer(path, answer)
-    return await observed(connector, tool, limit)
+    async with connector:
+        return connector.observe(await connector.send(connector.prepare(tool, {})), limit)
 
 
 async def test_json_is_passed_on_compact(system: System, connector: CompiledConnector) -> None:
@@ -84,14 +80,6 @@ async def test_contents(
 ) -> None:
     seen = await answered(system, connector, Answer(body=body, media_type=media_type), "crm_free")
     assert (seen.status, seen.content, seen.truncated) == (CallStatus.OK, content, False)
-
-
-async def test_binary_content_is_described(system: System, connector: CompiledConnector) -> None:
-    headers = [("content-disposition", 'attachment; filename="chart.png"')]
-    seen = await answered(
-        system, connector, Answer(body=b"\x89PNG\0\1\2", media_type="image/png", headers=headers), "crm_free"
-    )
-    assert json.loads(seen.content)["artifact"] == {"media_type": "image/png", "bytes": 7, "name": "chart.png"}
 
 
 @pytest.mark.parametrize(
@@ -163,9 +151,36 @@ async def test_long_lists_lose_whole_items_and_say_so(system: System, connector:
     assert shown == items[: len(shown)]
     assert 5 < len(shown) < 20
     assert seen.truncated
-    assert seen.next is None
     assert any(f"{len(shown)} of 200 items" in warning for warning in seen.warnings)
-    assert any("`limit`" in warning for warning in seen.warnings)
+
+
+async def test_a_tool_without_pages_is_told_how_to_ask_for_less(system: System) -> None:
+    connector = compiled(
+        document({"/things": {"get": operation(query("count", {"type": "integer"}), operationId="list")}}), system.url
+    )
+    assert not connector.tools["crm_list"].paged
+    seen = await answered(system, connector, Answer(body=["x" * 50] * 200), limit=1000)
+    assert (seen.truncated, seen.next) == (True, None)
+    assert any("`count`" in warning for warning in seen.warnings)
+
+
+async def test_a_long_text_inside_is_shortened_and_said_to_be(system: System, connector: CompiledConnector) -> None:
+    seen = await answered(system, connector, Answer(body={"id": 1, "name": "x" * 5000}), "crm_free", limit=1000)
+    assert json.loads(seen.content)["id"] == 1
+    assert seen.truncated
+    assert "Long texts are shortened." in seen.warnings
+
+
+async def test_an_answer_beyond_all_bounds_begins_with_whole_items(system: System) -> None:
+    items: list[Json] = [{"id": number, "name": "x" * 1000} for number in range(17_500)]
+    connector = compiled(DOCUMENT, system.url)
+    seen = await answered(system, connector, Answer(body=items))
+    shown = json.loads(seen.content)
+    assert shown == items[: len(shown)]
+    assert len(shown) > 10
+    assert seen.truncated
+    assert any("too long to be read to its end" in warning for warning in seen.warnings)
+    assert not any("something else" in warning for warning in seen.warnings)
 
 
 async def test_long_texts_lose_whole_lines(system: System, connector: CompiledConnector) -> None:
@@ -180,3 +195,11 @@ async def test_a_wish_to_wait_is_passed_on(system: System, connector: CompiledCo
     seen = await answered(system, connector, Answer(429, {"detail": "slow down"}, headers=[("retry-after", "7")]))
     assert seen.status is CallStatus.UNAVAILABLE
     assert "Retry-After: 7" in seen.warnings[0]
+
+
+async def test_a_dead_system_is_told_with_what_to_do() -> None:
+    async with compiled(DOCUMENT) as connector:
+        seen = connector.observe(await connector.send(connector.prepare("crm_list", {})))
+    assert seen.status is CallStatus.UNAVAILABLE
+    assert "cannot be reached" in seen.content
+    assert "`base_url`" in seen.content

@@ -1,0 +1,48 @@
+"""Where answers depart from the document: counted, and never a failure."""
+
+from typing import Any
+
+import pytest
+
+from practicum.contracts.tools import CallStatus
+from practicum_connectors import CompiledConnector
+from tests.connectors.documents import Json, compiled, document, operation
+from tests.connectors.loopback import Answer, System
+
+ITEM: Json = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
+CONTENT: Json = {
+    "application/json": {"schema": {"type": "array", "items": ITEM}},
+    "application/x-ndjson": {"schema": ITEM},
+    "text/csv": {"schema": {"type": "string"}},
+}
+RESPONSES: Json = {"200": {"description": "ok", "content": CONTENT}}
+
+
+@pytest.fixture
+def connector(system: System) -> CompiledConnector:
+    return compiled(document({"/things": {"get": operation(operationId="list", responses=RESPONSES)}}), system.url)
+
+
+@pytest.mark.parametrize(
+    ("answer", "departures"),
+    [
+        (Answer(body=[{"id": 1}]), 0),
+        (Answer(body=[{"id": "1"}]), 1),
+        (Answer(body=[{"id": "1"}, {}]), 2),
+        (Answer(206, []), 1),
+        (Answer(body=b"[]", media_type="application/vnd.x+json"), 1),
+        (Answer(body=b"{oops"), 1),
+        (Answer(404, {"detail": "none"}), 0),
+        (Answer(body=b'{"id": 1}\n', media_type="application/x-ndjson"), 0),
+        (Answer(body=b"a,b\n", media_type="text/csv"), 0),
+        (Answer(204), 0),
+    ],
+)
+async def test_departures_are_counted(
+    system: System, connector: CompiledConnector, answer: Answer, departures: int
+) -> None:
+    system.answer("/things", answer)
+    async with connector:
+        seen: Any = connector.shape(await connector.send(connector.prepare("crm_list", {})))
+    assert seen.departures == departures
+    assert seen.observation.status in {CallStatus.OK, CallStatus.ERROR}
