@@ -62,6 +62,7 @@ def sft(
     """
     named = {"system": system, "epochs": epochs, "rate": rate, "seed": seed, "threads": threads, "seconds": seconds}
     settings = settings_of(SftSettings, [*_assigned(named), *(["lora=null"] if full else []), *(further or ())])
+    require()
     bundle = _patiently(
         out, lambda: train_sft(dataset, find_base(base, cache), out, settings, codec=codec, listener=_tell)
     )
@@ -94,6 +95,7 @@ def grpo(
     named = {"steps": steps, "rate": rate, "beta": beta, "seed": seed, "threads": threads, "seconds": seconds}
     replayed = [] if replay is None else [f"replay.dataset={replay}"]
     settings = settings_of(GrpoSettings, [*_assigned(named), *replayed, *(further or ())])
+    require()
     found = suite_of(suite)
     bundle = _patiently(out, lambda: train_grpo(found, start, out, settings, cache=cache, listener=_tell))
     _show(bundle, out, as_json=as_json)
@@ -104,7 +106,6 @@ def _assigned(named: Mapping[str, JsonValue]) -> list[str]:
 
 
 def _patiently(out: Path, train: Callable[[], Bundle]) -> Bundle:
-    require()
     try:
         with interruptible():
             return train()

@@ -1,45 +1,16 @@
 """`practicum train`, from the command line to the bundle."""
 
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from practicum.errors import MissingExtraError
-from practicum.stages.extra import require
 from tests.sdk.cli.conftest import Types
 
-WITHOUT_TORCH = """
-import sys
-sys.modules["torch"] = None
-from practicum.cli.main import invoke
-sys.exit(invoke(sys.argv[1:]))
-"""
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("sft", "data", "--base", "smollm2", "--out", "run"),
-        ("grpo", "tests.sdk.stages.house:LAMPS_SUITE", "--from", "sft", "--out", "run"),
-    ],
+trains = pytest.mark.skipif(
+    find_spec("trl") is None,
+    reason="training is NOT tested here: install it with pip install 'practicum[train]'",
 )
-def test_without_the_extra_it_says_exactly_what_to_install(command: tuple[str, ...]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH, "train", *command], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "torch" in done.stderr
-    assert "pip install 'practicum[train]'" in done.stderr
-    assert not Path("run").exists()
-
-
-@pytest.mark.skipif(find_spec("torch") is not None, reason="the extra `train` is installed")
-def test_where_the_extra_is_not_installed_nothing_begins() -> None:
-    with pytest.raises(MissingExtraError, match="not installed: torch"):
-        require()
 
 
 def test_settings_that_are_unknown_or_given_twice_are_refused(practicum: Types, tmp_path: Path) -> None:
@@ -56,16 +27,16 @@ def test_settings_that_are_unknown_or_given_twice_are_refused(practicum: Types, 
     assert not (tmp_path / "run").exists()
 
 
+@trains
 def test_a_suite_that_is_not_there_is_told(practicum: Types, tmp_path: Path) -> None:
     shown = practicum("train", "grpo", "nowhere:SUITE", "--from", str(tmp_path), "--out", str(tmp_path / "run"))
     assert shown.status == 2
     assert "nowhere" in shown.err
 
 
+@trains
 @pytest.mark.train
 def test_from_records_to_practice_on_the_command_line(practicum: Types, tmp_path: Path) -> None:
-    if find_spec("trl") is None:
-        pytest.skip("training is NOT tested here: install it with pip install 'practicum[train]'")
     from tests.sdk.stages.house import SYSTEM  # noqa: PLC0415
     from tests.sdk.stages.school import school  # noqa: PLC0415  it needs the extra
 
