@@ -1,8 +1,8 @@
 """Models as they are loaded, given adapters, and saved."""
 
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -53,13 +53,19 @@ class Loaded:
         """How many tokens it knows."""
         return int(self.plain.config.vocab_size)
 
-    def computing(self) -> AbstractContextManager[Any]:
+    @contextmanager
+    def computing(self) -> Generator[None]:
         """The precision, around a forward pass."""
         if self.precision is Precision.FLOAT32:
-            return nullcontext()
+            yield
+            return
         torch = libraries.torch()
-        context: AbstractContextManager[Any] = torch.autocast(self.model.device.type, dtype=torch.bfloat16)
-        return context
+        with ExitStack() as stack:
+            stack.enter_context(torch.autocast(self.model.device.type, dtype=torch.bfloat16))
+            if self.kind is Kind.ADAPTER:
+                # Autocast casts what an adapter's layers read already; peft would cast it to float32 and back before.
+                stack.enter_context(libraries.peft().helpers.disable_input_dtype_casting(self.model))
+            yield
 
     def save(self, folder: Path) -> None:
         """Write the weights, with the tokenizer where they are a whole model's."""
