@@ -56,7 +56,10 @@ class ResponseChecks:
         if validator is None:
             return []
         found = cast("Iterable[ValidationError]", validator.iter_errors(value))  # pyright: ignore[reportUnknownMemberType]
-        return [_sentence(problem.where, problem.what) for problem in explain(_first(found))]
+        try:
+            return [_sentence(problem.where, problem.what) for problem in explain(_first(found))]
+        except RecursionError:
+            return []  # a description without an end describes nothing
 
     def _described(self, operation: Operation, status: int) -> tuple[str, Node | None]:
         for key in (str(status), f"{status // 100}XX", f"{status // 100}xx", "default"):
@@ -78,7 +81,7 @@ class ResponseChecks:
     def _prepare(self, media: Node) -> Draft202012Validator | None:
         try:
             converted = self._schemas.convert(media.get("schema", {}))
-            definitions, _ = self._schemas.definitions(converted.needs)
+            definitions = self._schemas.closure(converted.needs)
         except (DocumentError, RecursionError):
             return None  # a broken description cannot be departed from
         schema = converted.schema if isinstance(converted.schema, dict) else {}

@@ -1,7 +1,5 @@
 """Where answers depart from the document: counted, and never a failure."""
 
-from typing import Any
-
 import pytest
 
 from practicum.contracts.tools import CallStatus
@@ -43,6 +41,21 @@ async def test_departures_are_counted(
 ) -> None:
     system.answer("/things", answer)
     async with connector:
-        seen: Any = connector.shape(await connector.send(connector.prepare("crm_list", {})))
+        seen = connector.shape(await connector.send(connector.prepare("crm_list", {})))
     assert seen.departures == departures
     assert seen.observation.status in {CallStatus.OK, CallStatus.ERROR}
+
+
+ENDLESS: Json = {"allOf": [{"$ref": "#/components/schemas/Endless"}, {"type": "object"}]}
+
+
+async def test_a_description_that_includes_itself_describes_nothing(system: System) -> None:
+    responses = {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Endless"}}}}}
+    made = document(
+        {"/things": {"get": operation(operationId="list", responses=responses)}},
+        components={"schemas": {"Endless": ENDLESS}},
+    )
+    system.answer("/things", Answer(body={"id": 1}))
+    async with compiled(made, system.url) as connector:
+        seen = connector.shape(await connector.send(connector.prepare("crm_list", {})))
+    assert (seen.observation.content, seen.departures) == ('{"id":1}', 0)
