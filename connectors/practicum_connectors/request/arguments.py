@@ -100,10 +100,18 @@ def _what(error: ValidationError) -> str:
             example = EXAMPLES.get(str(expected))
             text = f"must be a valid {expected}{f' such as {example}' if example else ''}, not {given}"
         case "anyOf" | "oneOf":
-            text = f"fits none of the allowed forms: {given}"
+            names = _only_required(cast("list[Any]", expected))
+            count = "exactly" if error.validator == "oneOf" else "at least"
+            text = f"must have {count} one of {names}" if names else f"fits none of the allowed forms: {given}"
         case _:
             text = f"{given} breaks {error.validator}: {_shown(expected)}"
     return text
+
+
+def _only_required(branches: list[Any]) -> str:
+    """The names that alternatives ask for, where each is nothing but `{required: [name]}`."""
+    asked = [cast("list[str]", branch["required"]) for branch in branches if set(branch) == {"required"}]
+    return ", ".join(" with ".join(names) for names in asked) if len(asked) == len(branches) else ""
 
 
 def _unknown_names(error: ValidationError) -> str:

@@ -1,6 +1,5 @@
 """From arguments to a request: each argument to its one place on the wire."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,24 +9,23 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from practicum.contracts.base import JsonObject
+from practicum.contracts.connectors import ArrayStyle
 from practicum.contracts.problems import FieldProblem
 from practicum.errors import CallError
 from practicum_connectors.catalogue.plan import Argument, ToolPlan
 from practicum_connectors.document.operations import VARIABLE, Parameter
 from practicum_connectors.exchange import HttpRequest, Payload
 from practicum_connectors.request.arguments import ArgumentCheck
+from practicum_connectors.request.bodies import BodyWriter, Written
 from practicum_connectors.request.check import RequestCheck
 from practicum_connectors.request.paths import Routes, has_control_characters, leaves_its_segment
-from practicum_connectors.request.styles import (
-    UnwritableError,
-    write_cookie,
-    write_header,
-    write_path,
-    write_query,
-)
+from practicum_connectors.request.styles import write_cookie, write_header, write_path, write_query
+from practicum_connectors.request.texts import UnwritableError
+from practicum_connectors.request.views import SchemaView
 
 _ACCEPT = "application/json, */*;q=0.5"
 _USER_AGENT = "practicum"
+_HALF = "holds half of a character (a lone surrogate), which no text can carry"
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,17 @@ class RequestBuilder:
         plan: the tool and the way to the wire.
         base_url: where calls go, without a slash at its end.
         routes: all routes of the document.
+        arrays: how lists inside of objects are written where OpenAPI leaves it open.
     """
 
     plan: ToolPlan
     base_url: str
     routes: Routes
+    arrays: ArrayStyle = ArrayStyle.BRACKETS
+
+    @cached_property
+    def _view(self) -> SchemaView:
+        return SchemaView(self.plan.definitions.closure(self.plan.needs))
 
     @cached_property
     def _arguments(self) -> ArgumentCheck:
@@ -50,24 +54,33 @@ class RequestBuilder:
 
     @cached_property
     def _request(self) -> RequestCheck:
-        return RequestCheck(self.plan, self.base_url)
+        return RequestCheck(self.plan, self.base_url, self._view)
+
+    @cached_property
+    def _writer(self) -> BodyWriter | None:
+        return BodyWriter(self.plan.body, self._view, self.arrays) if self.plan.body else None
+
+    def wants(self, arguments: JsonObject) -> frozenset[str]:
+        """The ids of the artifacts whose bytes a call needs."""
+        value, has_body = self._body(arguments)
+        return self._writer.wants(value) if self._writer and has_body else frozenset()
 
     def build(self, arguments: JsonObject, files: Mapping[str, Payload] = {}) -> HttpRequest:
         """The request of a call, checked before and after.
 
         Args:
             arguments: the tool's arguments.
-            files: bytes of the artifacts that the arguments name, by id.
+            files: the artifacts that they name, by id.
 
         Raises:
             CallError: the arguments do not fit, or have no form in which the system would understand them.
         """
-        del files  # bodies are JSON: no tool takes a file
         self._arguments.check(arguments)
         sent = self._parameters(arguments)
-        body, has_body = self._body(arguments)
-        request = self._write(sent, json.dumps(body, ensure_ascii=False).encode() if has_body else None)
-        self._request.check(request, sent, body, has_body=has_body)
+        value, has_body = self._body(arguments)
+        body = self._written(value, files) if has_body else None
+        request = self._write(sent, body)
+        self._request.check(request, sent, body.meant if body else None, has_body=has_body)
         return request
 
     def _parameters(self, arguments: JsonObject) -> dict[str, JsonValue]:
@@ -86,15 +99,29 @@ class RequestBuilder:
         if not plan.flat:
             key = self.plan.key_of("body", "body")
             return arguments.get(key or ""), key in arguments
-        members = {
-            argument.name: arguments[key]
-            for key, argument in self.plan.arguments.items()
-            if argument.place == "member" and key in arguments
-        }
-        return cast("JsonValue", members), bool(members) or plan.required
+        members: dict[str, JsonValue] = {}
+        asked: dict[str, JsonValue] = {}
+        for key, argument in self.plan.arguments.items():
+            if argument.place == "member" and key in arguments:
+                members[argument.name] = arguments[key]
+            elif argument.place == "member" and argument.default is not None:
+                asked[argument.name] = argument.default
+        has_body = bool(members) or plan.required
+        return {**asked, **members} if has_body else {}, has_body
 
-    def _write(self, sent: dict[str, JsonValue], body: bytes | None) -> HttpRequest:
-        template, _, fixed = self.plan.operation.path.partition("?")
+    def _written(self, value: JsonValue, files: Mapping[str, Payload]) -> Written:
+        try:
+            return cast("BodyWriter", self._writer).write(value, files)
+        except UnwritableError as error:
+            where, colon, what = str(error).partition(": ")
+            key = self.plan.key_of("member", where.partition(".")[0]) if colon else None
+            problem = FieldProblem(where=where if key else "body", what=what if key else str(error))
+            raise self._refused(problem) from None
+        except UnicodeEncodeError:
+            raise self._refused(FieldProblem(where="body", what=_HALF)) from None
+
+    def _write(self, sent: dict[str, JsonValue], body: Written | None) -> HttpRequest:
+        template, _, fixed = self.plan.operation.wire_path.partition("?")
         variables: dict[str, str] = {}
         query = [fixed] if fixed else []
         headers: list[tuple[str, str]] = [("Accept", _ACCEPT), ("User-Agent", _USER_AGENT)]
@@ -105,22 +132,24 @@ class RequestBuilder:
             try:
                 match parameter.location:
                     case "path":
-                        variables[parameter.name] = write_path(parameter, value)
+                        variables[parameter.name] = write_path(parameter, value, self.arrays)
                     case "query":
-                        query.extend(write_query(parameter, value))
+                        query.extend(write_query(parameter, value, self.arrays))
                     case "header":
-                        headers.append((parameter.name, write_header(parameter, value)))
+                        headers.append((parameter.name, write_header(parameter, value, self.arrays)))
                     case "cookie":
-                        cookies.append(f"{parameter.name}={write_cookie(parameter, value)}")
+                        cookies.extend(write_cookie(parameter, value, self.arrays))
             except UnwritableError as error:
                 raise self._refusal(argument, str(error)) from None
+            except UnicodeEncodeError:
+                raise self._refusal(argument, _HALF) from None
         path = self._path(template, variables)
         if cookies:
             headers.append(("Cookie", "; ".join(cookies)))
-        if body is not None and self.plan.body is not None:
-            headers.append(("Content-Type", self.plan.body.media_type))
+        if body is not None:
+            headers.append(("Content-Type", body.content_type))
         url = f"{self.base_url}{path}{'?' if query else ''}{'&'.join(query)}"
-        return HttpRequest(self.plan.operation.method, url, tuple(headers), body)
+        return HttpRequest(self.plan.operation.method, url, tuple(headers), body.content if body else None)
 
     def _path(self, template: str, variables: dict[str, str]) -> str:
         for name in VARIABLE.findall(template):
@@ -133,7 +162,7 @@ class RequestBuilder:
         for segment in urlsplit(path).path.split("/"):
             if leaves_its_segment(segment) or has_control_characters(segment):
                 raise self._refusal(self._in_path(variables, segment), "would leave its place in the path")
-        other = self.routes.other(self.plan.operation.method, template, path)
+        other = self.routes.other(self.plan.operation.method, self.plan.operation.path, path)
         if other is not None:
             raise self._refusal(self._in_path(variables, path), f"would reach another operation ({other})")
         return path
@@ -144,8 +173,11 @@ class RequestBuilder:
         return self.plan.arguments[key] if key else next(iter(self.plan.arguments.values()))
 
     def _refusal(self, argument: Argument, what: str) -> CallError:
+        return self._refused(FieldProblem(where=argument.key, what=what))
+
+    def _refused(self, problem: FieldProblem) -> CallError:
         return CallError(
             f"The call of {self.plan.tool.name} cannot be sent.",
             mend="Call it again with the argument corrected.",
-            errors=(FieldProblem(where=argument.key, what=what),),
+            errors=(problem,),
         )

@@ -4,14 +4,35 @@ openapi-core brings readers too; these replace them because those lose exploded 
 and the difference between an encoded and a separating comma.
 """
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import unquote, unquote_plus
 
+from practicum_connectors.request.parse_brackets import read_brackets
+from practicum_connectors.request.views import SchemaView
+
 Shape = Literal["single", "list", "object"]
 """What kind of value a parameter holds in this request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the document says of the values of one location, for readers that text alone does not tell enough.
+
+    Attributes:
+        schemas: by name.
+        view: looks into them.
+        owners: of members that stand in a request under their own names: the object they belong to.
+        lifted: names of those objects.
+        open_ended: names of those among them that are meant to have members which nothing describes.
+    """
+
+    schemas: Mapping[str, object] = field(default_factory=dict[str, object])
+    view: SchemaView = field(default_factory=lambda: SchemaView({}))
+    owners: Mapping[str, str] = field(default_factory=dict[str, str])
+    lifted: frozenset[str] = frozenset()
+    open_ended: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -21,12 +42,16 @@ class RawValues(Mapping[str, str]):
     Attributes:
         pairs: decoded name and raw value, in order.
         shapes: shape of each parameter, where it is not single.
+        described: what the document says of them.
         encoded: whether values are percent-encoded.
+        plus: whether a plus sign means a space, as it does in queries and forms.
     """
 
     pairs: tuple[tuple[str, str], ...]
     shapes: Mapping[str, Shape]
+    described: Described = field(default_factory=Described)
     encoded: bool = True
+    plus: bool = False
 
     def all(self, name: str) -> list[str]:
         """Every raw value under a name.
@@ -41,7 +66,23 @@ class RawValues(Mapping[str, str]):
 
     def decode(self, raw: str) -> str:
         """A raw value as text."""
-        return unquote(raw) if self.encoded else raw.strip()
+        if not self.encoded:
+            return raw.strip()
+        return unquote_plus(raw) if self.plus else unquote(raw)
+
+    def owner(self, key: str) -> str | None:
+        """The parameter that a name in the request belongs to: by its own name, else as a member of an object."""
+        if key in self.shapes:
+            return key
+        head = key.partition("[")[0]
+        if head != key and head in self.shapes:
+            return head
+        declared = self.described.owners.get(key)
+        if declared is not None:
+            return declared
+        lifted = [name for name in self.described.lifted if self.shapes.get(name) == "object"]
+        meant = [name for name in lifted if name in self.described.open_ended] or lifted
+        return meant[0] if len(meant) == 1 else None
 
     def __getitem__(self, name: str) -> str:
         return self.decode(self.all(name)[0])
@@ -80,8 +121,7 @@ def _pipe(explode: bool, name: str, _: str, values: RawValues) -> Any:
 def _delimited(delimiter: str, explode: bool, name: str, values: RawValues) -> Any:
     shape = values.shapes.get(name, "single")
     if shape == "object" and explode:
-        others = values.shapes.keys() - {name}
-        own = {key: values.decode(raw) for key, raw in values.pairs if not {key, key.partition("[")[0]} & others}
+        own = {key: values.decode(raw) for key, raw in values.pairs if values.owner(key) == name}
         if not own:
             raise KeyError(name)
         return own
@@ -89,6 +129,10 @@ def _delimited(delimiter: str, explode: bool, name: str, values: RawValues) -> A
     if shape == "list":
         return [values.decode(raw) for raw in (raws if explode else raws[0].split(delimiter))]
     return _paired(raws[0].split(delimiter), values) if shape == "object" else values.decode(raws[0])
+
+
+def _cookie(explode: bool, name: str, _: str, values: RawValues) -> Any:
+    return _delimited(",", explode, name, replace(values, encoded=False))
 
 
 def _simple(explode: bool, name: str, _: str, values: RawValues) -> Any:
@@ -130,26 +174,9 @@ def _paired(pieces: list[str], values: RawValues) -> dict[str, str]:
 def _deep_object(_explode: bool, name: str, _: str, values: RawValues) -> Any:
     if values.shapes.get(name, "single") == "single":
         return values[name]
-    root: dict[str, Any] = {}
-    for key, raw in values.pairs:
-        head, bracket, rest = key.partition("[")
-        if head == name and bracket:
-            _put(root, rest.removesuffix("]").split("]["), values.decode(raw))
-    if not root:
-        raise KeyError(name)
-    return root.get("", root)
-
-
-def _put(target: dict[str, Any], steps: list[str], text: str) -> None:
-    for step, following in itertools.pairwise(steps):
-        if not following:
-            target.setdefault(step, []).append(text)
-            return
-        target = target.setdefault(step, {})
-    if not steps[-1]:
-        target.setdefault("", []).append(text)
-    else:
-        target[steps[-1]] = text
+    described = values.described
+    pairs = [(key, values.decode(raw)) for key, raw in values.pairs]
+    return read_brackets(name, pairs, described.schemas.get(name), described.view)
 
 
 READERS: dict[str, Callable[[bool, str, str, RawValues], Any]] = {
@@ -160,5 +187,6 @@ READERS: dict[str, Callable[[bool, str, str, RawValues], Any]] = {
     "label": _label,
     "matrix": _matrix,
     "deepObject": _deep_object,
+    "cookie": _cookie,
 }
 """A reader for each style, in the shape that openapi-core calls."""

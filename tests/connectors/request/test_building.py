@@ -56,6 +56,11 @@ QUERIES: list[tuple[Json, Any, str]] = [
     (query("filter", FILTER, style="deepObject"), {"created": {"gte": 5}}, "filter%5Bcreated%5D%5Bgte%5D=5"),
     (query("filter", FILTER, style="deepObject"), {"ids": [1, 2]}, "filter%5Bids%5D%5B%5D=1&filter%5Bids%5D%5B%5D=2"),
     (query("ids", TEXTS, style="deepObject"), ["a"], "ids%5B%5D=a"),
+    (
+        query("f", FILTER, style="deepObject"),
+        {"a": [{"b": 1}, {"c": 2}]},
+        "f%5Ba%5D%5B0%5D%5Bb%5D=1&f%5Ba%5D%5B1%5D%5Bc%5D=2",
+    ),
     (query("a[b]"), "x", "a%5Bb%5D=x"),
     (query("$filter"), "x eq 1", "%24filter=x%20eq%201"),
     (query("q", allowReserved=True), "/a:b?c", "q=/a:b?c"),
@@ -128,6 +133,31 @@ def test_cookie(schema: Json, value: Any, expected: str) -> None:
     assert built(made, {"c": value, "d": "x"}).header("cookie") == f"c={expected}; d=x"
 
 
+@pytest.mark.parametrize(
+    ("explode", "schema", "value", "expected"),
+    [
+        (True, {"type": "string"}, "a%20=b", "c=a%20=b"),
+        (True, NUMBERS, [1, 2], "c=1; c=2"),
+        (False, NUMBERS, [1, 2], "c=1,2"),
+        (True, COLOURS, {"R": 1, "G": 2}, "R=1; G=2"),
+    ],
+)
+def test_cookie_style(explode: bool, schema: Json, value: Any, expected: str) -> None:
+    made = operation({"name": "c", "in": "cookie", "style": "cookie", "explode": explode, "schema": schema})
+    assert built(made, {"c": value}).header("cookie") == expected
+
+
+def test_exploded_objects_are_told_apart_by_what_describes_their_members() -> None:
+    sizes: Json = {"type": "object", "properties": {"w": {"type": "integer"}, "h": {"type": "integer"}}}
+    made = operation(query("colour", COLOURS), query("size", sizes), query("q"))
+    request = built(made, {"colour": {"R": 1}, "size": {"w": 2, "h": 3}, "q": "x"})
+    assert request.url == f"{BASE}/t?R=1&w=2&h=3&q=x"
+    assert "style" in refusal(operation(query("a", FILTER), query("b", FILTER)), {"a": {"x": 1}, "b": {"y": 2}})
+    assert built(operation(query("a", COLOURS), query("b", FILTER)), {"a": {"R": 1}, "b": {"y": 2}}).url.endswith(
+        "?R=1&y=2"
+    )
+
+
 OBJECT: Json = {"type": "object", "properties": {"a": {"type": "string"}, "n": {"type": ["string", "null"]}}}
 BODIES: list[tuple[Json, bool, Json, Any]] = [
     (OBJECT, True, {"a": "ü"}, {"a": "ü"}),
@@ -186,7 +216,7 @@ def test_defaults_are_left_to_the_system_unless_it_asks_for_the_value() -> None:
         (query("q", {"type": "array", "items": {}}), [None], "null"),
         (query("q", FILTER), {"other": 1}, "style"),
         (query("q", FILTER, style="deepObject"), {}, "leave it out"),
-        (query("q", FILTER, style="deepObject"), {"a": [{"b": 1}]}, "list of objects"),
+        (query("q", FILTER, style="deepObject"), {"a[b]": 1}, "brackets"),
         (header("X"), "a\r\nEvil: 1", "printable"),
         (header("X"), "ü", "printable"),
         (header("X"), " x", "space"),
