@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from practicum_connectors.catalogue.search import ToolIndex
     from practicum_connectors.connector import CompiledConnector, check, load_source
     from practicum_connectors.document import Document, load_document
+    from practicum_connectors.document.sources import DocumentSource
     from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse, Payload
-    from practicum_connectors.fetch import DocumentSource
     from practicum_connectors.response.observe import Observed
 
 __all__ = [
@@ -36,7 +36,7 @@ _HOMES = {
     "CompiledConnector": "connector",
     "Delivery": "exchange",
     "Document": "document",
-    "DocumentSource": "fetch",
+    "DocumentSource": "document.sources",
     "HttpRequest": "exchange",
     "HttpResponse": "exchange",
     "Observed": "response.observe",

@@ -1,7 +1,6 @@
 """A whole document compiled: every operation a tool or a reason why not."""
 
-import fnmatch
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from practicum.contracts.connectors import ConnectorSpec, Fidelity, OperationReport
@@ -11,7 +10,9 @@ from practicum_connectors.auth import Keyring
 from practicum_connectors.catalogue.compile import Compiler
 from practicum_connectors.catalogue.names import Nameable, Naming, name_operations
 from practicum_connectors.catalogue.plan import ToolPlan
+from practicum_connectors.catalogue.selection import Selection
 from practicum_connectors.document import Document, Operation, Unreadable, list_operations
+from practicum_connectors.document.pointers import BrokenReferenceError
 from practicum_connectors.exchange import origin_of
 from practicum_connectors.request.paths import Routes
 from practicum_connectors.servers import operation_url
@@ -27,6 +28,7 @@ class Compiled:
         base_of: where each tool's calls go, by exposed name.
         report: what became of each operation, in the document's order; those left out by pattern are not there.
         routes: all routes of the document.
+        notes: what has to be said about the document as a whole.
     """
 
     base_url: str
@@ -34,6 +36,7 @@ class Compiled:
     base_of: dict[str, str]
     report: tuple[OperationReport, ...]
     routes: Routes
+    notes: tuple[str, ...] = ()
 
 
 def compile_document(spec: ConnectorSpec, document: Document, base_url: str, keyring: Keyring) -> Compiled:
@@ -51,39 +54,37 @@ def compile_document(spec: ConnectorSpec, document: Document, base_url: str, key
     plans: dict[str, ToolPlan] = {}
     base_of: dict[str, str] = {}
     report: list[OperationReport] = []
+    selection = Selection(spec, document)
     for operation, naming in zip(operations, namings, strict=True):
-        if not _wanted(spec, naming.operation):
+        if not selection.wants(operation, naming.operation):
             continue
         try:
-            if isinstance(operation, Unreadable):
-                raise DocumentError(operation.reason)  # noqa: TRY301 (one way to be refused)
+            if isinstance(operation, Unreadable):  # refused as what cannot be compiled is
+                raise BrokenReferenceError(operation.reason, operations=operation.mend)
             url, moved = operation_url(spec, document, operation, base_url)
             plan = compiler.compile(operation, naming)
         except DocumentError as error:
             report.append(_refused(operation, naming, error))
             continue
         plans[naming.tool], base_of[naming.tool] = plan, url
-        notes = [*plan.notes, *moved]
-        if origin_of(url) != origin_of(base_url):
-            notes.append(f"It is called at {origin_of(url)}, where the connector's credential is not sent.")
-        lacking = keyring.lacking(plan.security)
-        if lacking:
-            names = ", ".join(f"`{name}`" for name in lacking)
-            notes.append(f"It asks for {names}, for which there is no credential: a call of it is refused.")
+        notes = [*plan.notes, *moved, *_credential_notes(plan, keyring, url, base_url)]
         report.append(_reported(operation, naming, plan.tool.effect, notes))
-    routes = Routes((o.method, o.path) for o in operations if isinstance(o, Operation))
-    return Compiled(base_url, plans, base_of, tuple(report), routes)
+    routes = Routes((o.method, o.wire_path) for o in operations if isinstance(o, Operation))
+    return Compiled(base_url, plans, base_of, tuple(report), routes, (*document.notes, *selection.notes))
 
 
 def _nameable(operation: Operation | Unreadable) -> Nameable:
     return Nameable(operation.operation_id, operation.method, operation.path)
 
 
-def _wanted(spec: ConnectorSpec, name: str) -> bool:
-    def any_fits(patterns: Iterable[str]) -> bool:
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-    return (not spec.include or any_fits(spec.include)) and not any_fits(spec.exclude)
+def _credential_notes(plan: ToolPlan, keyring: Keyring, url: str, base_url: str) -> Iterator[str]:
+    """What of its credential an operation does not get."""
+    lacking = keyring.lacking(plan.security)
+    if lacking:
+        names = ", ".join(f"`{name}`" for name in lacking)
+        yield f"It asks for {names}, for which there is no credential: a call of it is refused."
+    elif origin_of(url) != origin_of(base_url) and keyring.shows(plan.security):
+        yield f"It is called at {origin_of(url)}, where the connector's credential is not sent."
 
 
 def _reported(operation: Operation, naming: Naming, effect: Effect, notes: Iterable[str]) -> OperationReport:
@@ -107,4 +108,5 @@ def _refused(operation: Operation | Unreadable, naming: Naming, error: DocumentE
         tool=None,
         fidelity=Fidelity.REFUSED,
         notes=(error.detail, error.mend) if error.mend else (error.detail,),
+        mend=error.operations if isinstance(error, BrokenReferenceError) else (),
     )

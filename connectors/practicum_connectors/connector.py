@@ -9,6 +9,7 @@
     observed = connector.shape(sent)  # what the model is told, and the bytes of its artifacts
 """
 
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from copy import copy
@@ -27,25 +28,29 @@ from practicum.contracts.connectors import (
     NoAuth,
     OperationReport,
 )
-from practicum.contracts.tools import Observation, Tool
+from practicum.contracts.tools import CallStatus, Observation, Tool
 from practicum.errors import DocumentError, ForbiddenError, NotFoundError
 from practicum_connectors.auth import Rotated, credentials_for, schemes_of
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compiled import Compiled, compile_document
 from practicum_connectors.document import Document
+from practicum_connectors.document.sources import DocumentSource
 from practicum_connectors.exchange import HttpRequest, Payload
-from practicum_connectors.fetch import DocumentSource, read_document
+from practicum_connectors.fetch import read_document
 from practicum_connectors.idempotency import key_for
 from practicum_connectors.practice import Practice
 from practicum_connectors.request.build import RequestBuilder
 from practicum_connectors.resilience import Repeat
 from practicum_connectors.response.check import ResponseChecks
+from practicum_connectors.response.handles import Handles
 from practicum_connectors.response.observe import DEFAULT_LIMIT, Observed, Observer
+from practicum_connectors.response.streams import watch
 from practicum_connectors.sender import Sender
 from practicum_connectors.servers import base_url_of
 from practicum_connectors.site import Site
 
+_KEY_BYTES = 32
 _UNKNOWN = "https://unknown.invalid"
 """Stands for the place where a checked system listens while nobody has said it."""
 
@@ -89,7 +94,7 @@ def check(spec: ConnectorSpec, document: Document) -> CheckReport:
         version=document.version,
         base_url=base_url,
         operations=compiled.report,
-        notes=tuple(notes),
+        notes=(*notes, *compiled.notes),
     )
 
 
@@ -107,7 +112,9 @@ class CompiledConnector:
         practice: its practice copies, if there are any.
     """
 
-    def __init__(self, spec: ConnectorSpec, document: Document, compiled: Compiled, site: Site) -> None:
+    def __init__(
+        self, spec: ConnectorSpec, document: Document, compiled: Compiled, site: Site, handles: Handles
+    ) -> None:
         """Take over what `compile` made.
 
         Args:
@@ -115,6 +122,7 @@ class CompiledConnector:
             document: its document.
             compiled: its tools.
             site: where it listens.
+            handles: seal the way to next pages.
 
         Raises:
             DocumentError: the practice copies make no sense.
@@ -131,15 +139,25 @@ class CompiledConnector:
         self._builders: dict[str, RequestBuilder] = {}
         self._site = site
         self.practice = _practice(spec, document, compiled.base_url)
-        self._observer = Observer(ResponseChecks(document))
+        self._handles = handles
+        self._observer = Observer(ResponseChecks(document), handles)
 
     @classmethod
-    def compile(cls, spec: ConnectorSpec, document: Document, *, on_rotated: Rotated | None = None) -> Self:
+    def compile(
+        cls,
+        spec: ConnectorSpec,
+        document: Document,
+        *,
+        page_key: bytes | None = None,
+        on_rotated: Rotated | None = None,
+    ) -> Self:
         """Turn each operation of a document into a tool.
 
         Args:
             spec: the registration.
             document: its document.
+            page_key: seals handles of next pages, 32 bytes; those with the same one open each other's, and with none
+                they are good for this object alone.
             on_rotated: stores refresh tokens that the system's token server replaces.
 
         Raises:
@@ -149,7 +167,8 @@ class CompiledConnector:
         sender = Sender(private_network=spec.private_network, connections=spec.limits.concurrent)
         keyring = credentials_for(spec.auth, document, base_url, sender, on_rotated=on_rotated)
         compiled = compile_document(spec, document, base_url, keyring)
-        return cls(spec, document, compiled, Site(base_url, keyring, sender, spec.limits))
+        site = Site(base_url, keyring, sender, spec.limits)
+        return cls(spec, document, compiled, site, Handles(page_key or secrets.token_bytes(_KEY_BYTES)))
 
     def describe(self, created: datetime) -> ConnectorReport:
         """The registration as it is reported.
@@ -201,8 +220,7 @@ class CompiledConnector:
             NotFoundError: there is no such tool.
             CallError: the handle cannot be opened.
         """
-        self._plan(tool)
-        return arguments
+        return self._handles.step(self._plan(tool).tool, arguments).arguments
 
     def artifacts_of(self, tool: str, arguments: JsonObject) -> frozenset[str]:
         """Ids of the artifacts whose bytes `prepare` will want.
@@ -213,10 +231,10 @@ class CompiledConnector:
 
         Raises:
             NotFoundError: there is no such tool.
+            CallError: the handle of a further page cannot be opened.
         """
-        self._plan(tool)
-        del arguments  # bodies are JSON: no tool takes a file
-        return frozenset()
+        plan = self._plan(tool)
+        return self._builder(plan).wants(self._handles.step(plan.tool, arguments).arguments)
 
     def prepare(self, tool: str, arguments: JsonObject, files: Mapping[str, Payload] = {}) -> PreparedCall:
         """Build the request of a call and prove that it says what was asked for.
@@ -231,11 +249,10 @@ class CompiledConnector:
             CallError: the arguments do not fit; its text and `errors` are written for the model.
         """
         plan = self._plan(tool)
-        builder = self._builders.get(tool)
-        if builder is None:
-            builder = RequestBuilder(plan, self._compiled.base_of[tool], self._compiled.routes)
-            self._builders[tool] = builder
-        return PreparedCall(plan, arguments, self._placed(builder.build(arguments, files), builder.base_url))
+        step = self._handles.step(plan.tool, arguments)
+        builder = self._builder(plan)
+        request = step.ask(self._placed(builder.build(step.arguments, files), builder.base_url))
+        return PreparedCall(plan, step.arguments, request, step.query, step.skip, step.at)
 
     async def send(
         self,
@@ -271,6 +288,7 @@ class CompiledConnector:
             timeout_seconds or self._spec.limits.timeout_seconds,
             security=prepared.plan.security,
             repeat=repeat,
+            watch=watch,
         )
         return Sent(
             prepared=prepared,
@@ -294,8 +312,10 @@ class CompiledConnector:
         present = (seen.observation.content, *seen.observation.warnings)
         ways_out = [way for way in self._ways_out(sent) if not any(way in text for text in present)]
         warnings = (*seen.observation.warnings, *ways_out)
+        refused = not self._site.may_call(sent.prepared.plan.security)
         told = seen.observation.model_copy(
             update={
+                "status": CallStatus.ERROR if refused else seen.observation.status,
                 "content": self.redact(seen.observation.content),
                 "warnings": tuple(self.redact(warning) for warning in warnings),
             }
@@ -341,6 +361,14 @@ class CompiledConnector:
             yield f"The system does not take the credential of {self.name}. {calling} has to give it a valid one."
         else:
             yield f"The credential of {self.name} may not do this. {calling} can have its rights widened."
+
+    def _builder(self, plan: ToolPlan) -> RequestBuilder:
+        builder = self._builders.get(plan.tool.name)
+        if builder is None:
+            compiled, name = self._compiled, plan.tool.name
+            builder = RequestBuilder(plan, compiled.base_of[name], compiled.routes, self._spec.arrays)
+            self._builders[name] = builder
+        return builder
 
     def _placed(self, request: HttpRequest, base_url: str) -> HttpRequest:
         """The request where this connector is; at practice that goes for operations with servers of their own too."""

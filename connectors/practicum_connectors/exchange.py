@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol, Self, TypeAlias
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote_plus, urlsplit
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -59,9 +59,11 @@ class HttpRequest:
         return replace(self, headers=(*kept, (name, value)))
 
     def with_query(self, name: str, value: str) -> Self:
-        """The request with one more query parameter, encoded here."""
+        """The request with this query parameter, encoded here, instead of any of the same name."""
+        path, _, query = self.url.partition("?")
+        kept = [pair for pair in query.split("&") if pair and unquote_plus(pair.partition("=")[0]) != name]
         pair = f"{quote(name, safe='')}={quote(value, safe='')}"
-        return replace(self, url=f"{self.url}{'&' if '?' in self.url else '?'}{pair}")
+        return replace(self, url=f"{path}?{'&'.join((*kept, pair))}")
 
     def with_cookie(self, name: str, value: str) -> Self:
         """The request with one more cookie."""

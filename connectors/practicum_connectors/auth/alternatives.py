@@ -84,6 +84,10 @@ class Keyring:
             self._chosen[security] = self._choose(security)
         return self._chosen[security]
 
+    def shows(self, security: Security | None) -> bool:
+        """Whether an operation is sent a credential, in the request or with the connection."""
+        return not isinstance(self.for_operation(security), NoCredentials | None)
+
     def lacking(self, security: Security | None) -> tuple[str, ...]:
         """The schemes that an operation asks for and nothing is held for, of the alternative that lacks least."""
         if not security or self.for_operation(security) is not None:

@@ -84,6 +84,12 @@ async def test_a_key_in_the_query(system: System) -> None:
     assert "secret" not in repr(sent)
 
 
+def test_a_key_in_the_query_of_a_link_is_replaced(system: System) -> None:
+    request = HttpRequest("GET", f"{system.url}/x?a=1&api_key=%5Bredacted%5D&b=2&api%5Fkey=x&c")
+    assert request.with_query("api_key", "key").url == f"{system.url}/x?a=1&b=2&c&api_key=key"
+    assert HttpRequest("GET", "http://h/x").with_query("a b", "c&d").url == "http://h/x?a%20b=c%26d"
+
+
 async def test_the_documents_own_order_decides_between_schemes(system: System) -> None:
     source: Json = described("Query", "Header") | {"security": [{"Header": []}]}
     async with compiled(source, system.url, ApiKeyAuth(value="topsecret")) as connector:
