@@ -85,10 +85,6 @@ class Site:
         reason = self.redact(exchange.reason) if exchange.reason else None
         return replace(exchange, response=self._cleaned(response), reason=reason, retry_after=wait)
 
-    def may_call(self, security: Security | None) -> bool:
-        """Whether what an operation asks for is held; without it nothing is sent."""
-        return self.keyring.for_operation(security) is not None
-
     def shows_credential(self, request: HttpRequest, security: Security | None) -> bool:
         """Whether a request goes out with a credential in it, or over a connection that shows one."""
         return request.origin == origin_of(self.base_url) and self.keyring.shows(security)

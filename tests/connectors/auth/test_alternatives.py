@@ -114,7 +114,7 @@ async def test_an_operation_that_asks_for_what_is_not_held_is_not_called(
         seen = connector.observe(outcome)
     assert system.seen == []
     assert report.fidelity is Fidelity.DEGRADED
-    assert (outcome.delivery, outcome.in_doubt, seen.status) == (Delivery.NOT_SENT, False, CallStatus.ERROR)
+    assert (outcome.delivery, outcome.in_doubt, seen.status) == (Delivery.NOT_SENT, False, CallStatus.UNAVAILABLE)
     assert all(name in " ".join(report.notes) for name in named)
     assert all(name in (outcome.reason or "") for name in named)
     assert "credential" in (outcome.mend or "")
