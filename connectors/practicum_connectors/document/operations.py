@@ -232,8 +232,13 @@ def _operation(document: Document, path: str, method: str, item: Node, node: Nod
 def _parameters(document: Document, at: Tokens, item: Node, node: Node, losses: list[str]) -> tuple[Parameter, ...]:
     path = at[0]
     merged: dict[tuple[str, str], Parameter] = {}
+    met: set[tuple[Tokens, object, object]] = set()
     for raw, place in (*_listed(item, (path,), losses), *_listed(node, at, losses)):
         found = _followed(document, raw, place)
+        mark = (place[:-1], found.get("in"), text_of(found.get("name")))
+        if mark in met:
+            losses.append(f"The {mark[1]} parameter `{mark[2]}` is described twice; the last description holds.")
+        met.add(mark)
         if found.get("in") == "querystring":
             made = _querystring(document, found, losses)
         else:
@@ -255,10 +260,9 @@ def _parameters(document: Document, at: Tokens, item: Node, node: Node, losses: 
 
 def _listed(node: Node, above: Tokens, losses: list[str]) -> Iterator[tuple[Node, Tokens]]:
     """The parameters that an object lists, with the keys that lead to each from `paths` on."""
-    listed: object = node.get("parameters")
-    if listed is not None and not isinstance(listed, list):
+    if not isinstance(node.get("parameters", []), list | None):
         losses.append("`parameters` is not a list and is left out.")
-    for number, parameter in enumerate(as_list(listed)):
+    for number, parameter in enumerate(as_list(node.get("parameters"))):
         if is_node(parameter):
             yield as_node(parameter), (*above, "parameters", str(number))
         else:

@@ -50,6 +50,10 @@ class SwaggerParameters:
         where: Where = "query" if raw.get("in") in {"query", "formData"} else "parameter"
         schema, style = self._schema(raw, where, losses)
         out["schema"] = schema
+        if (kind := raw.get("type")) in {"file", "object"}:
+            losses.append(
+                f"The {raw.get('in')} parameter `{raw.get('name')}` is of type `{kind}`, which cannot be there."
+            )
         if style is not None and where == "query":
             out["style"], out["explode"] = style
         if losses:

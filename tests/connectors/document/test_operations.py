@@ -156,6 +156,13 @@ def test_parameters_that_are_none_degrade(parameters: object) -> None:
     assert len(found.losses) == 1
 
 
+def test_a_parameter_described_twice_in_one_list_is_said() -> None:
+    item = {"parameters": [query("a")], "get": operation(query("a"), query("b"), query("b", {"type": "integer"}))}
+    (found,) = listed(document({"/a": item}))
+    assert found.losses == ("The query parameter `b` is described twice; the last description holds.",)
+    assert [(p.name, p.schema) for p in found.parameters] == [("a", {"type": "string"}), ("b", {"type": "integer"})]
+
+
 def test_what_a_conversion_lost_is_said() -> None:
     made = operation({**query("ids"), "x-practicum-losses": ["one"]}) | {"x-practicum-losses": ["two"]}
     (found,) = listed(document({"/a": {"get": made}}))

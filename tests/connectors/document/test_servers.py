@@ -86,7 +86,10 @@ def test_what_the_document_does_not_know_is_one_clear_error(rest: Json, words: t
 
 
 def test_an_operations_own_servers_are_chosen_among_too() -> None:
-    own = [{"url": "https://{pod}.files.example.com", "variables": {"pod": {}}}, {"url": "https://f2", "name": "plain"}]
+    own: list[Json] = [
+        {"url": "https://{pod}.files.example.com", "variables": {"pod": {}}},
+        {"url": "https://f2", "name": "plain"},
+    ]
     made = document({"/x": {"get": operation() | {"servers": own}}}, servers=[TENANT, PLAIN])
     assert compiled(made, base_url=None, server="plain").prepare("crm_act", {}).request.url == "https://f2/x"
     named = compiled(made, base_url=None, server="cloud", variables={"tenant": "t", "pod": "p1"})

@@ -88,6 +88,12 @@ def test_a_list_in_a_list_is_text_within_the_outer_one() -> None:
     assert parameter["x-practicum-losses"]
 
 
+@pytest.mark.parametrize(("place", "kind"), [("header", "file"), ("query", "object")])
+def test_types_that_no_parameter_has_are_said(place: str, kind: str) -> None:
+    found = read({"parameters": [{"name": "p", "in": place, "type": kind}]})
+    assert f"`{kind}`" in found.losses[0]
+
+
 def test_a_body_speaks_what_the_operation_consumes() -> None:
     body = {"name": "b", "in": "body", "required": True, "description": "d", "schema": {"$ref": "#/definitions/B"}}
     schema = {"$ref": "#/components/schemas/B"}

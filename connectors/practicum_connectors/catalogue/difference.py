@@ -1,0 +1,228 @@
+"""Two states of one document compared, operation by operation, as those see it who call its tools.
+
+An operation is the same when its method and path are (whatever the variables are called), else when its name is.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from practicum.contracts.connectors import Change, ChangeKind
+from practicum.contracts.tools import Effect
+from practicum.errors import DocumentError
+from practicum_connectors.catalogue.definitions import DefinitionTable
+from practicum_connectors.catalogue.plan import Argument, ToolPlan
+from practicum_connectors.catalogue.schema_difference import Found, SchemaDifference
+from practicum_connectors.catalogue.schemas import Converted, SchemaConverter
+from practicum_connectors.document.load import Document
+from practicum_connectors.document.operations import VARIABLE
+from practicum_connectors.document.pointers import as_node
+
+_CARE = {effect: rank for rank, effect in enumerate(Effect)}
+_MOST_PLACES = 5
+
+
+@dataclass(frozen=True)
+class State:
+    """A document at one time and what became of it.
+
+    Attributes:
+        document: the document.
+        plans: its tools, by exposed name.
+        base_of: where each tool's calls go, by exposed name.
+    """
+
+    document: Document
+    plans: Mapping[str, ToolPlan]
+    base_of: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def received(self) -> "_Received":
+        """Its responses."""
+        return _Received(self.document)
+
+
+def differences(before: State, after: State) -> tuple[Change, ...]:
+    """What changed, in the order of the older state; operations that are new come last.
+
+    Args:
+        before: the state that is known.
+        after: the state that is there now.
+    """
+    pairs = dict(_paired(before.plans, after.plans))
+    changes: list[Change] = []
+    for tool, plan in before.plans.items():
+        other = pairs.get(tool)
+        if other is None:
+            changes.append(_change(plan, Found(ChangeKind.REMOVED, "", breaking=True)))
+        else:
+            found = _Pair(before, after, tool, other).differences()
+            changes.extend(_change(plan, difference) for difference in _gathered(found))
+    met = set(pairs.values())
+    added = [plan for tool, plan in after.plans.items() if tool not in met]
+    return (*changes, *(_change(plan, Found(ChangeKind.ADDED, "")) for plan in added))
+
+
+def _paired(before: Mapping[str, ToolPlan], after: Mapping[str, ToolPlan]) -> Iterator[tuple[str, str]]:
+    there = {_route(plan): tool for tool, plan in after.items()}
+    met = {tool: there[_route(plan)] for tool, plan in before.items() if _route(plan) in there}
+    yield from met.items()
+    taken = set(met.values())
+    yield from ((tool, tool) for tool in before if tool not in met and tool in after and tool not in taken)
+
+
+def _route(plan: ToolPlan) -> tuple[str, str]:
+    return plan.operation.method, VARIABLE.sub("{}", plan.operation.path)
+
+
+def _change(plan: ToolPlan, found: Found) -> Change:
+    return Change(
+        kind=found.kind,
+        operation=plan.tool.operation,
+        where=found.where,
+        before=found.before,
+        after=found.after,
+        breaking=found.breaking,
+    )
+
+
+def _gathered(found: Iterable[Found]) -> Iterator[Found]:
+    """Each difference once; those of words alone as one."""
+    places: dict[str, None] = {}
+    for difference in dict.fromkeys(found):
+        if difference.kind is ChangeKind.DESCRIPTION:
+            places[difference.where] = None
+        else:
+            yield difference
+    if places:
+        named = [place for place in places if place]
+        more = ["..."] if len(named) > _MOST_PLACES else []
+        yield Found(ChangeKind.DESCRIPTION, ", ".join([*named[:_MOST_PLACES], *more]))
+
+
+class _Received:
+    """What a document says of successful answers."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._schemas = SchemaConverter(document, "read")
+        self.definitions = DefinitionTable(self._schemas)
+
+    def schema(self, plan: ToolPlan) -> Converted | None:
+        """The schema of the first successful answer that is described; None if there is none that can be read."""
+        for status in sorted(plan.operation.responses):
+            if not status.startswith("2"):
+                continue
+            try:
+                described = self._document.pointers.follow(plan.operation.responses[status])
+                for media in as_node(described.get("content")).values():
+                    if "schema" in (found := self._document.pointers.follow(media)):
+                        return self._readable(found["schema"])
+            except DocumentError:
+                return None
+        return None
+
+    def _readable(self, raw: Any) -> Converted:
+        converted = self._schemas.convert(raw)
+        self.definitions.closure(converted.needs)
+        return converted
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """One operation, before and after."""
+
+    before: State
+    after: State
+    old_tool: str
+    new_tool: str
+
+    def differences(self) -> Iterator[Found]:
+        old, new = self.before.plans[self.old_tool], self.after.plans[self.new_tool]
+        for where, mine, theirs in (
+            ("name", old.tool.operation, new.tool.operation),
+            ("method", old.operation.method, new.operation.method),
+            ("path", old.operation.path, new.operation.path),
+            ("server", self.before.base_of.get(self.old_tool), self.after.base_of.get(self.new_tool)),
+        ):
+            if mine != theirs:
+                yield Found(ChangeKind.RETYPED, where, mine, theirs, breaking=True)
+        if old.tool.effect is not new.tool.effect:
+            more = _CARE[new.tool.effect] > _CARE[old.tool.effect]
+            yield Found(ChangeKind.RETYPED, "effect", old.tool.effect, new.tool.effect, more)
+        yield from _security(old, new)
+        if _words(old) != _words(new):
+            yield Found(ChangeKind.DESCRIPTION, "")
+        yield from self._sent(old, new)
+        yield from self._received(old, new)
+
+    def _sent(self, old: ToolPlan, new: ToolPlan) -> Iterator[Found]:
+        schemas = SchemaDifference(old.definitions.closure(old.needs), new.definitions.closure(new.needs), "sent")
+        mine, theirs = _by_place(old), _by_place(new)
+        for place, argument in mine.items():
+            where = f"arguments.{argument.key}"
+            other = theirs.get(place)
+            if other is None:
+                yield Found(ChangeKind.REMOVED, where, breaking=True)
+                continue
+            if argument.key != other.key:
+                yield Found(ChangeKind.RETYPED, where, argument.key, other.key, breaking=True)
+            if argument.required != other.required:
+                words = ("required", "optional") if argument.required else ("optional", "required")
+                kind = ChangeKind.NEW_REQUIRED if other.required else ChangeKind.NEW_OPTIONAL
+                yield Found(kind, where, *words, breaking=other.required)
+            yield from schemas.compare(argument.schema, other.schema, where)
+        for place, argument in theirs.items():
+            if place not in mine:
+                kind = ChangeKind.NEW_REQUIRED if argument.required else ChangeKind.NEW_OPTIONAL
+                yield Found(kind, f"arguments.{argument.key}", breaking=argument.required)
+        written = (old.body and old.body.media_type, new.body and new.body.media_type)
+        if None not in written and written[0] != written[1]:
+            yield Found(ChangeKind.RETYPED, "body", *written)
+
+    def _received(self, old: ToolPlan, new: ToolPlan) -> Iterator[Found]:
+        mine, theirs = self.before.received.schema(old), self.after.received.schema(new)
+        if mine is None or theirs is None:
+            if mine is not None or theirs is not None:
+                yield Found(ChangeKind.REMOVED if theirs is None else ChangeKind.NEW_OPTIONAL, "response")
+            return
+        definitions = (
+            self.before.received.definitions.closure(mine.needs),
+            self.after.received.definitions.closure(theirs.needs),
+        )
+        yield from SchemaDifference(*definitions, "received").compare(mine.schema, theirs.schema, "response")
+
+
+def _words(plan: ToolPlan) -> tuple[str, str | None]:
+    """What a tool says of itself; without words of its own it is called by its path, which is compared already."""
+    tool = plan.tool
+    return "" if tool.description == f"{tool.method} {tool.path}" else tool.description, tool.title
+
+
+def _by_place(plan: ToolPlan) -> dict[tuple[str, str], Argument]:
+    """The arguments by where they go; a variable of the path by which one it is, whatever it is called."""
+    variables = {name: str(number) for number, name in enumerate(VARIABLE.findall(plan.operation.path))}
+    return {
+        (
+            argument.place,
+            variables.get(argument.name, argument.name) if argument.place == "path" else argument.name,
+        ): argument
+        for argument in plan.arguments.values()
+    }
+
+
+def _security(old: ToolPlan, new: ToolPlan) -> Iterator[Found]:
+    mine = None if old.security is None else {frozenset(schemes) for schemes in old.security}
+    theirs = None if new.security is None else {frozenset(schemes) for schemes in new.security}
+    if mine == theirs:
+        return
+    kept = not theirs or (mine is not None and (mine <= theirs or frozenset[str]() in theirs))
+    texts = (_asks(mine), _asks(theirs))
+    yield Found(ChangeKind.RETYPED, "security", *texts, breaking=not kept)
+
+
+def _asks(alternatives: set[frozenset[str]] | None) -> str | None:
+    if alternatives is None:
+        return None
+    return " or ".join(sorted(" and ".join(sorted(schemes)) or "nothing" for schemes in alternatives)) or "nothing"
