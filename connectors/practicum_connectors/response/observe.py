@@ -1,6 +1,5 @@
 """What a model is told about a call."""
 
-import secrets
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -60,7 +59,7 @@ class _Draft:
 class Observer:
     """Turns what came of calls into observations, for the operations of one document."""
 
-    def __init__(self, checks: ResponseChecks, handles: Handles | None = None) -> None:
+    def __init__(self, checks: ResponseChecks, handles: Handles) -> None:
         """Observe nothing yet.
 
         Args:
@@ -68,7 +67,7 @@ class Observer:
             handles: seal the way to the next page.
         """
         self._checks = checks
-        self._handles = handles or Handles(secrets.token_bytes(32))
+        self._handles = handles
 
     def observe(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observed:
         """What came of a call; nothing in it is redacted yet.
