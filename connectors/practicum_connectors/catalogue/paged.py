@@ -20,7 +20,7 @@ LIMITS: Final = frozenset(
     {"limit", "perpage", "pagesize", "size", "count", "maxresults", "take", "top", "first", "pagelimit"}
 )
 _TELLING: Final = CURSORS | PAGES | (OFFSETS - {"from", "start"}) | (LIMITS - {"size", "count", "first", "top"})
-"""Names that are hardly used for anything but pages."""
+"""Names that are hardly used for anything but pages; `$top` and `$count` are OData's."""
 _LINES = ("text/csv", "application/csv", "text/tab-separated-values", "ndjson", "jsonl", "json-seq", "jsonlines")
 _MOST_LEVELS = 2
 _WRAPPERS = frozenset({"data", "result", "results", "response", "embedded", "payload", "body", "d"})
@@ -49,7 +49,7 @@ def is_paged(operation: Operation, effect: Effect, document: Document, names: It
     """
     if effect is not Effect.READ or operation.method == "HEAD":
         return False
-    if any(plain(name) in _TELLING for name in names):
+    if any(plain(name) in (LIMITS | _TELLING if name.startswith("$") else _TELLING) for name in names):
         return True
     try:
         return _answers_list(operation, document)

@@ -31,7 +31,7 @@ def answering(schema: Any, media_type: str = "application/json", status: str = "
     return operation(responses={status: {"description": "ok", "content": {media_type: {"schema": schema}}}})
 
 
-@pytest.mark.parametrize("name", ["page[number]", "per_page", "starting_after", "$skip", "pageToken", "limit"])
+@pytest.mark.parametrize("name", ["page[number]", "per_page", "starting_after", "$skip", "$top", "pageToken", "limit"])
 def test_by_its_parameters(name: str) -> None:
     assert paged(operation(query(name)))
 
