@@ -8,11 +8,12 @@ from jsonschema.exceptions import ValidationError
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import FieldProblem
-from practicum.contracts.tools import Tool
 from practicum.errors import CallError
+from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.patterns import BoundedValidator
 from practicum_connectors.request.formats import EXAMPLES, FORMATS
 
+_MOST_DEPTH = 64
 _MOST_PROBLEMS = 8
 _MOST_VALUE_CHARACTERS = 80
 _MOST_NAMES = 20
@@ -20,16 +21,24 @@ _UNIONS = frozenset({"anyOf", "oneOf"})
 
 
 class ArgumentCheck:
-    """Checks arguments against one tool's schema; made once for many calls."""
+    """Checks arguments against one tool's whole schema, of which a model may see less; made once for many calls."""
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, plan: ToolPlan, definitions: JsonObject) -> None:
         """Prepare the schema.
 
         Args:
-            tool: the tool.
+            plan: the tool.
+            definitions: what its schemas refer to.
         """
-        self._tool = tool
-        self._validator = BoundedValidator(tool.input_schema, format_checker=FORMATS)
+        self._tool = plan.tool
+        whole: Any = {
+            "type": "object",
+            "properties": {key: argument.schema for key, argument in plan.arguments.items()},
+            "required": [key for key, argument in plan.arguments.items() if argument.required],
+            "additionalProperties": False,
+            "$defs": definitions,
+        }
+        self._validator = BoundedValidator(whole, format_checker=FORMATS)
 
     def check(self, arguments: JsonObject) -> None:
         """Say what is wrong with the arguments, all of it.
@@ -37,6 +46,12 @@ class ArgumentCheck:
         Raises:
             CallError: they do not fit.
         """
+        if _is_deeper(arguments, _MOST_DEPTH):
+            raise CallError(
+                f"The arguments of the tool {self._tool.name} are nested more than {_MOST_DEPTH} levels deep.",
+                mend="Call it again with less inside of each other.",
+                errors=(FieldProblem(where="arguments", what=f"must not nest deeper than {_MOST_DEPTH} levels"),),
+            )
         found = cast("Iterable[ValidationError]", self._validator.iter_errors(arguments))  # pyright: ignore[reportUnknownMemberType]
         errors = sorted(found, key=lambda error: [str(step) for step in error.absolute_path])
         if errors:
@@ -56,6 +71,21 @@ def explain(errors: Iterable[ValidationError]) -> list[FieldProblem]:
             if problem not in problems:
                 problems.append(problem)
     return problems[:_MOST_PROBLEMS]
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects stand in each other more often than so; told without descending into them."""
+    layer: list[Any] = [value]
+    for _ in range(levels):
+        layer = [
+            inner
+            for outer in layer
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not layer:
+            return False
+    return True
 
 
 def _causes(error: ValidationError) -> list[ValidationError]:

@@ -50,7 +50,7 @@ class RequestBuilder:
 
     @cached_property
     def _arguments(self) -> ArgumentCheck:
-        return ArgumentCheck(self.plan.tool)
+        return ArgumentCheck(self.plan, self._view.definitions)
 
     @cached_property
     def _request(self) -> RequestCheck:

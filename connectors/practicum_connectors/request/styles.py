@@ -19,8 +19,13 @@ def write_path(parameter: Parameter, value: JsonValue, arrays: ArrayStyle) -> st
     Raises:
         UnwritableError: it would be empty, or has no form.
     """
-    if parameter.media_type is not None:
-        return encoded(_content(parameter, value, arrays))
+    written = encoded(_content(parameter, value, arrays)) if parameter.media_type else _path(parameter, value)
+    if not written:
+        raise UnwritableError("it stands in the path and must not be empty")
+    return written
+
+
+def _path(parameter: Parameter, value: JsonValue) -> str:
     lead = {"simple": "", "label": ".", "matrix": f";{encoded(parameter.name)}="}[parameter.style]
     if isinstance(value, list):
         items = filled([encoded(text_of_scalar(item)) for item in value])
@@ -33,9 +38,7 @@ def write_path(parameter: Parameter, value: JsonValue, arrays: ArrayStyle) -> st
         between = {"simple": ",", "label": ".", "matrix": ";"}[parameter.style]
         return lead[:1] + between.join(f"{key}={item}" for key, item in pairs)
     text = text_of_scalar(value)
-    if not text:
-        raise UnwritableError("it stands in the path and must not be empty")
-    return lead + encoded(text)
+    return lead + encoded(text) if text else ""
 
 
 def write_query(parameter: Parameter, value: JsonValue, arrays: ArrayStyle) -> list[str]:

@@ -210,6 +210,7 @@ def test_defaults_are_left_to_the_system_unless_it_asks_for_the_value() -> None:
     ("parameter", "value", "word"),
     [
         (query("q", TEXTS), [], "leave it out"),
+        (query("q", FILTER, style="deepObject"), {"": 1}, "brackets"),
         (query("q", TEXTS, style="pipeDelimited"), ["a|b"], "style"),
         (query("q", TEXTS, style="spaceDelimited"), ["a b"], "style"),
         (query("q", {"type": "array", "items": {}}), [{"a": 1}], "single values"),
@@ -270,6 +271,18 @@ def test_what_only_the_whole_body_can_say_is_checked_too() -> None:
     }
     assert "body" in refusal(operation(body=body), {})
     assert json.loads(built(operation(body=body), {"b": 1}).body or b"") == {"b": 1}
+
+
+def test_arguments_that_nest_without_end_are_told_so() -> None:
+    def nested(levels: int) -> Any:
+        value: Any = []
+        for _ in range(levels):
+            value = [value]
+        return value
+
+    assert built(operation(body={}), {"body": nested(60)}).body
+    assert "64 levels" in refusal(operation(body={}), {"body": nested(64)})
+    assert "64 levels" in refusal(operation(body={}), {"body": nested(100_000)})
 
 
 def test_an_unknown_tool_is_named() -> None:
