@@ -12,7 +12,7 @@ from practicum_connectors.document.pointers import Node, as_list, as_node, is_no
 
 CURSORS: Final = frozenset(
     """cursor nextcursor pagetoken nextpagetoken nexttoken token startingafter startafter after afterid
-    continuationtoken continuation marker pagecursor startcursor pageafter""".split()  # noqa: SIM905
+    continuationtoken continuation continue marker pagecursor startcursor pageafter""".split()  # noqa: SIM905
 )
 PAGES: Final = frozenset({"page", "pagenumber", "pageno", "pageindex"})
 OFFSETS: Final = frozenset({"offset", "skip", "start", "startat", "startindex", "pageoffset", "from"})

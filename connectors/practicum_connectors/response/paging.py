@@ -29,11 +29,11 @@ _LINK = re.compile(r"<([^>]*)>\s*((?:;[^,<]*)*)")
 _RELATION = re.compile(r"rel\s*=\s*\"?([^\";]+)")
 _OF_TOTAL = re.compile(r"/\s*(\d+)\s*$")
 _CURSOR_FIELDS = frozenset(
-    """nextcursor nextpagetoken nexttoken cursornext nextpagecursor continuationtoken continuation endcursor
-    nextmarker next""".split()  # noqa: SIM905
+    """nextcursor nextpagetoken nexttoken cursornext nextpagecursor continuationtoken continuation continue endcursor
+    aftercursor nextmarker next""".split()  # noqa: SIM905
 )
-_NEXT_LINKS = frozenset({"next", "nextpage", "nextpageurl", "nexturl", "nextlink", "odatanextlink"})
-_LINK_MEMBERS = ("href", "url", "link")
+_NEXT_LINKS = frozenset({"next", "nextpage", "nextpageurl", "nextpageuri", "nexturl", "nextlink", "odatanextlink"})
+_LINK_MEMBERS = ("href", "url", "uri", "link")
 _AFTER_ID = frozenset({"startingafter", "startafter", "afterid", "after"})
 _TOTALS = frozenset({"total", "totalcount", "totalresults", "totalitems"})
 _LAST_PAGES = frozenset({"pages", "totalpages", "pagecount", "lastpage", "numpages"})
@@ -122,6 +122,8 @@ class _Search:
             if cursor is not None and name in _CURSOR_FIELDS and not isinstance(found, dict | list | bool):
                 more = self._first(_MORE)
                 return self._with(cursor, found) if found not in (None, "") and more is not False else "end"
+        if cursor is not None and not ended and (found := self._first(frozenset({"cursor"}))):
+            return self._with(cursor, found)  # some call it just that; the one that was asked for leads nowhere new
         return "end" if ended else None
 
     def _next_of(self, found: JsonValue, page: Slot | None, cursor: Slot | None) -> Found:
