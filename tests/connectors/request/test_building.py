@@ -4,8 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from practicum.errors import CallError, NotFoundError
 from practicum_connectors import HttpRequest
@@ -303,35 +301,3 @@ def test_recursive_bodies_are_built() -> None:
     assert json.loads(built(made, arguments, components={"schemas": {"N": node}}).body or b"") == arguments
     with pytest.raises(CallError, match=r"children\.0\.children\.0\.name"):
         built(made, {"children": [{"children": [{"name": 3}]}]}, components={"schemas": {"N": node}})
-
-
-SCALARS = {"string": st.text(max_size=8), "integer": st.integers(-(2**70), 2**70), "boolean": st.booleans()}
-KINDS = st.sampled_from(sorted(SCALARS))
-
-
-@given(st.data())
-def test_whatever_is_built_reads_back_the_same(data: st.DataObject) -> None:
-    """Random parameters and values: the builder's own proof holds, or the call is refused; nothing else happens."""
-    kinds = data.draw(st.lists(KINDS, min_size=1, max_size=3))
-    parameters: list[Json] = []
-    arguments: Json = {}
-    for number, kind in enumerate(kinds):
-        style = data.draw(st.sampled_from(["form", "spaceDelimited", "pipeDelimited", "deepObject"]))
-        shape = data.draw(st.sampled_from(["scalar", "array", "object"]))
-        schema: Json = {"type": kind}
-        value: st.SearchStrategy[Any] = SCALARS[kind]
-        if shape == "array":
-            schema, value = {"type": "array", "items": schema}, st.lists(value, max_size=3)
-        elif shape == "object":
-            schema, value = (
-                {"type": "object", "additionalProperties": schema},
-                st.dictionaries(st.text("abc", min_size=1), value, max_size=3),
-            )
-        parameters.append(query(f"p{number}", schema, style=style, explode=data.draw(st.booleans())))
-        arguments[f"p{number}"] = data.draw(value)
-    try:
-        request = built(operation(*parameters), arguments)
-    except CallError:
-        return
-    assert request.url.isascii()
-    assert request.url.startswith(f"{BASE}/t?")
