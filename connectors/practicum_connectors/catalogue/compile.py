@@ -9,17 +9,22 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Tool
 from practicum.errors import DocumentError
 from practicum_connectors.catalogue.bodies import plan_body
+from practicum_connectors.catalogue.definitions import DefinitionTable
 from practicum_connectors.catalogue.effects import classify
 from practicum_connectors.catalogue.keywords import cut
-from practicum_connectors.catalogue.names import Naming, distinct_keys, safe_key
+from practicum_connectors.catalogue.names import PLACES, Naming, distinct_keys, safe_key
 from practicum_connectors.catalogue.plan import Argument, Security, ToolPlan
 from practicum_connectors.catalogue.schemas import Converted, Schema, SchemaConverter
+from practicum_connectors.catalogue.stated import Stated, stated
+from practicum_connectors.catalogue.view import shown
 from practicum_connectors.document.load import Document
-from practicum_connectors.document.operations import Location, Operation, Parameter
+from practicum_connectors.document.operations import Operation, Parameter
 
 _MOST_TOOL_DESCRIPTION_CHARACTERS = 1000
+_MOST_TITLE_CHARACTERS = 80
+_RESERVED = frozenset({"next"})
+"""Keys that a document's own names never get: they mean something to every tool."""
 _IDEMPOTENCY_HEADERS = frozenset({"idempotency-key", "x-idempotency-key", "x-idempotence-key", "idempotence-key"})
-_ORDER: dict[Location, int] = {"path": 0, "query": 1, "header": 2, "cookie": 3}
 
 
 @dataclass(slots=True)
@@ -51,6 +56,7 @@ class Compiler:
         self._document = document
         self._hidden = hidden
         self._schemas = SchemaConverter(document, "write")
+        self._definitions = DefinitionTable(self._schemas)
 
     def compile(self, operation: Operation, naming: Naming) -> ToolPlan:
         """The plan of an operation.
@@ -64,38 +70,42 @@ class Compiler:
             raise DocumentError("Its schemas nest too deep.", mend="Flatten them.") from None
 
     def _compile(self, operation: Operation, naming: Naming) -> ToolPlan:
+        said = stated(operation.extensions)
         draft = _Draft([], set(), list(operation.losses))
-        idempotency = next((p for p in operation.parameters if _carries_key(p)), None)
-        for parameter in sorted(operation.parameters, key=lambda p: _ORDER[p.location]):
+        idempotency = _key_parameter(operation, said.idempotency)
+        for parameter in sorted(operation.parameters, key=lambda p: PLACES.index(p.location)):
             if parameter is not idempotency and (parameter.location, parameter.name.lower()) not in self._hidden:
                 draft.arguments.append(self._parameter(parameter, draft))
         taken = {safe_key(argument.name) for argument in draft.arguments}
         planned = plan_body(operation, self._document, self._schemas, taken)
         draft.arguments.extend(planned.arguments)
-        draft.needs |= planned.needs
         draft.notes.extend(planned.notes)
-        keys = distinct_keys((safe_key(argument.name), argument.place) for argument in draft.arguments)
+        needs = frozenset(draft.needs | planned.needs | planned.behind)
+        lost, fault = self._definitions.state(needs)
+        if fault is not None:
+            raise DocumentError(fault.detail, mend=fault.mend)
+        keys = distinct_keys([(argument.name, argument.place) for argument in draft.arguments], reserved=_RESERVED)
         arguments = {key: replace(a, key=key) for key, a in zip(keys, draft.arguments, strict=True)}
-        shown, _ = self._schemas.definitions(draft.needs)
-        needs = frozenset(draft.needs | planned.behind)
-        _, lost = self._schemas.definitions(needs)
+        schema, _ = shown(_input_schema(arguments), draft.needs | planned.needs, self._definitions)
         tool = Tool.model_construct(  # validating would copy every schema; they are JSON by construction
             name=naming.tool,
             connector=self._connector,
             operation=naming.operation,
-            description=_describe(operation),
-            input_schema=_input_schema(arguments, shown),
-            effect=classify(operation),
+            description=_describe(operation, said),
+            input_schema=schema,
+            effect=classify(operation, self._document.pointers),
             method=operation.method,
             path=operation.path,
             idempotency_header=idempotency.name if idempotency else None,
+            title=cut(operation.summary, _MOST_TITLE_CHARACTERS) or None,
+            paged=False,
         )
         return ToolPlan(
             tool=tool,
             operation=operation,
             arguments=arguments,
             body=planned.body,
-            definitions=self._schemas,
+            definitions=self._definitions,
             needs=needs,
             idempotency=idempotency,
             notes=tuple(dict.fromkeys((*draft.notes, *lost))),
@@ -112,29 +122,36 @@ class Compiler:
         return Argument("", parameter.name, parameter.location, schema, required, parameter, sent)
 
 
-def _carries_key(parameter: Parameter) -> bool:
-    return parameter.location == "header" and parameter.name.lower().replace("_", "-") in _IDEMPOTENCY_HEADERS
+def _key_parameter(operation: Operation, stated_name: str | None) -> Parameter | None:
+    """The header by which the system recognises a repeated call: the stated one, or one whose name says so."""
+    if stated_name == "":
+        return None
+    names = _IDEMPOTENCY_HEADERS if stated_name is None else {stated_name.lower().replace("_", "-")}
+    for parameter in operation.parameters:
+        if parameter.location == "header" and parameter.name.lower().replace("_", "-") in names:
+            return parameter
+    if stated_name is None:
+        return None
+    return Parameter(stated_name, "header", False, {"type": "string"}, "simple", False, False, None, description="")
 
 
 def _security(operation: Operation) -> Security | None:
     return None if operation.security is None else tuple(tuple(entry) for entry in operation.security)
 
 
-def _input_schema(arguments: dict[str, Argument], definitions: dict[str, JsonValue]) -> JsonObject:
+def _input_schema(arguments: dict[str, Argument]) -> JsonObject:
     schema: JsonObject = {
         "type": "object",
-        "properties": {key: _shown(key, argument.schema) for key, argument in arguments.items()},
+        "properties": {key: _titled(key, argument.schema) for key, argument in arguments.items()},
     }
     required = [key for key, argument in arguments.items() if argument.required]
     if required:
         schema["required"] = cast("JsonValue", required)
     schema["additionalProperties"] = False
-    if definitions:
-        schema["$defs"] = definitions
     return schema
 
 
-def _shown(key: str, schema: Schema) -> Schema:
+def _titled(key: str, schema: Schema) -> Schema:
     """A schema without the title that generators make of the key."""
     title: Any = schema.get("title") if isinstance(schema, dict) else None
     if isinstance(schema, dict) and isinstance(title, str) and _same_words(title, key):
@@ -146,7 +163,9 @@ def _same_words(title: str, key: str) -> bool:
     return "".join(filter(str.isalnum, title)).lower() == "".join(filter(str.isalnum, key)).lower()
 
 
-def _describe(operation: Operation) -> str:
+def _describe(operation: Operation, said: Stated) -> str:
+    if said.description is not None:
+        return cut(said.description, _MOST_TOOL_DESCRIPTION_CHARACTERS)
     summary, description = operation.summary, operation.description
     if not summary or description.lower().startswith(summary.lower().rstrip(".")):
         text = description or summary

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from practicum_connectors.document.load import Document
-from practicum_connectors.document.pointers import Node, as_list, as_node, reference_of, text_of
+from practicum_connectors.document.pointers import Node, as_list, as_node, is_node, reference_of, text_of
 
 _SCHEMAS = "#/components/schemas/"
 
@@ -24,16 +24,23 @@ class Variant:
     tags: tuple[str, ...]
 
 
-def variants_of(node: Node, keyword: str) -> list[Variant] | None:
-    """The variants of a `oneOf` or `anyOf` with a discriminator; None unless each member is a reference."""
+def variants_of(node: Node, keyword: str) -> list[Variant | Node] | None:
+    """The variants of a `oneOf` or `anyOf` with a discriminator, those that stand in place as they are.
+
+    None without a discriminator, or where a member is no schema of an object.
+    """
     discriminator = as_node(node.get("discriminator"))
     name = text_of(discriminator.get("propertyName"))
     members = [member for member in as_list(node.get(keyword)) if member != {"type": "null"}]
-    references = [reference for member in members if (reference := reference_of(member)) is not None]
-    if not name or not references or len(references) != len(members):
+    if not name or not members or not all(is_node(member) for member in members):
         return None
     tags = _tags_by_reference(discriminator)
-    return [Variant(reference, name, tags.get(reference) or (_last(reference),)) for reference in references]
+    variants: list[Variant | Node] = []
+    for member in members:
+        reference = reference_of(member)
+        known = reference is not None
+        variants.append(Variant(reference, name, tags.get(reference) or (_last(reference),)) if known else member)
+    return variants
 
 
 class Inheritance:
@@ -53,6 +60,20 @@ class Inheritance:
         if reference not in self._known:
             self._known[reference] = tuple(self._find(reference))
         return self._known[reference]
+
+    def lists_heirs(self, reference: str) -> bool:
+        """Whether a supertype lists subtypes, in `oneOf` or `anyOf`, which in turn take it over by `allOf`.
+
+        Read to the letter such schemas include each other without end; what is meant is the supertype's own part.
+
+        Raises:
+            DocumentError: the reference is broken.
+        """
+        if reference not in self._children:
+            return False
+        node = as_node(self._document.pointers.at(reference))
+        listed = (reference_of(member) for keyword in ("oneOf", "anyOf") for member in as_list(node.get(keyword)))
+        return any(member in self._below(reference) for member in listed if member is not None)
 
     @cached_property
     def _children(self) -> dict[str, list[str]]:

@@ -13,6 +13,8 @@ MOST_CHARACTERS = 64
 """No provider takes longer tool names or property keys."""
 
 _HASH_CHARACTERS = 8
+PLACES = ("path", "query", "querystring", "header", "cookie", "member", "body")
+"""Where arguments go, in the order in which they are listed and named."""
 _NOT_IN_TOOL_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _NOT_IN_KEY = re.compile(r"[^A-Za-z0-9_.-]+")
 _NOT_IN_ADDRESS = re.compile(r"[^\x21-\x7e]+")
@@ -77,27 +79,37 @@ def safe_key(name: str) -> str:
     for sign, word in _COMPARISONS:
         text = text.replace(sign, word)
     key = _NOT_IN_KEY.sub("_", text.replace("[]", "")).strip("_")[:MOST_CHARACTERS]
-    if name.startswith("_") and key and name[: -len(key)].strip("_") == "" and len(name) <= MOST_CHARACTERS:
-        return name  # leading underscores are part of the name and harmless
+    if key and name.strip("_") == key and len(name) <= MOST_CHARACTERS:
+        return name  # underscores around it are part of the name and harmless
     return key or "argument"
 
 
-def distinct_keys(wishes: Iterable[tuple[str, str]]) -> list[str]:
-    """Keys that differ from each other.
+def distinct_keys(names: Sequence[tuple[str, str]], reserved: Iterable[str] = ()) -> list[str]:
+    """Keys that differ from each other, in the order given; which is whose does not depend on that order.
+
+    A name that is a safe key already keeps it. Where two would share one, the place tells the later apart, then a
+    number; the earlier is the one that stands in a path, before a query, before a header, and so on.
 
     Args:
-        wishes: pairs of wished key and suffix; where a key is taken the suffix tells it apart, then a number.
+        names: pairs of wire name and place.
+        reserved: keys that none of them gets.
     """
-    taken: set[str] = set()
-    keys: list[str] = []
-    for wish, suffix in wishes:
-        key, number = wish, 1
+    taken, keys = set(reserved), dict[int, str]()
+    order = sorted(range(len(names)), key=lambda at: (safe_key(names[at][0]) != names[at][0], _rank(names[at]), at))
+    for at in order:
+        name, place = names[at]
+        wish = key = safe_key(name)
+        number = 1
         while key in taken:
-            tail = f"_{suffix}" if number == 1 else f"_{suffix}_{number}"
+            tail = f"_{place}" if number == 1 else f"_{place}_{number}"
             key, number = wish[: MOST_CHARACTERS - len(tail)] + tail, number + 1
         taken.add(key)
-        keys.append(key)
-    return keys
+        keys[at] = key
+    return [keys[at] for at in range(len(names))]
+
+
+def _rank(name: tuple[str, str]) -> tuple[int, str]:
+    return PLACES.index(name[1]), name[0]
 
 
 def _ascii(text: str) -> str:

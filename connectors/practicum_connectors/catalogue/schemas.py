@@ -16,7 +16,7 @@ from practicum.contracts.base import JsonObject
 from practicum_connectors.catalogue import keywords
 from practicum_connectors.catalogue.inheritance import Inheritance, Variant, variants_of
 from practicum_connectors.document.load import Document
-from practicum_connectors.document.pointers import Node, as_list, as_node, is_node, reference_of
+from practicum_connectors.document.pointers import Node, as_list, as_node, is_node, reference_of, text_of
 
 Direction = Literal["write", "read"]
 """Whether a schema describes what is sent to a system or what comes back."""
@@ -25,6 +25,7 @@ Schema = JsonObject | bool
 """A schema of JSON Schema 2020-12."""
 
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_OF_SUBTYPES = frozenset({"oneOf", "anyOf", "discriminator"})
 _COMBINATORS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "const"})
 
 
@@ -71,6 +72,7 @@ class SchemaConverter:
         self._names: dict[str, str] = {}
         self._references: dict[str, str] = {}
         self._definitions: dict[str, Converted] = {}
+        self._bases: set[str] = set()
         self._inheritance = Inheritance(document)
 
     def convert(self, raw: object) -> Converted:
@@ -94,7 +96,7 @@ class SchemaConverter:
         while waiting:
             name = waiting.pop()
             if name not in found:
-                found[name] = self._definition(name)
+                found[name] = self.definition(name)
                 waiting.extend(found[name].needs)
         notes = dict.fromkeys(note for name in sorted(found) for note in found[name].notes)
         return {name: found[name].schema for name in sorted(found)}, tuple(notes)
@@ -120,11 +122,28 @@ class SchemaConverter:
         reference = reference_of(raw)
         return reference is not None and bool(self._inheritance.subtypes(reference))
 
-    def _definition(self, name: str) -> Converted:
+    def definition(self, name: str) -> Converted:
+        """A definition that some schema needs, converted once.
+
+        Raises:
+            DocumentError: a reference in it is broken or points outside the document.
+        """
         known = self._definitions.get(name)
         if known is None:
-            known = self._definitions[name] = self.convert(self._document.pointers.at(self._references[name]))
+            raw: Any = self._document.pointers.at(self._references[name])
+            if name in self._bases:
+                raw = {key: value for key, value in as_node(raw).items() if key not in _OF_SUBTYPES}
+            known = self._definitions[name] = self.convert(raw)
         return known
+
+    def _base_name(self, reference: str) -> str:
+        """The name of a supertype without the list of its subtypes."""
+        name = f"{self._name(reference)}_base"
+        while name in self._references and name not in self._bases:
+            name = f"{name}_"
+        self._bases.add(name)
+        self._references[name] = reference
+        return name
 
     def _name(self, reference: str) -> str:
         name = self._names.get(reference)
@@ -218,17 +237,22 @@ class SchemaConverter:
     def _reference(self, reference: str, node: Node, book: _Notebook, *, part: bool) -> Schema:
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if self._document.minor == 0:  # 3.0 ignores what stands beside a reference; a description does no harm
-            siblings = {key: value for key, value in siblings.items() if key == "description"}
+            siblings = {key: siblings[key] for key in ("description", "nullable") if key in siblings}
+        may_be_null = siblings.pop("nullable", None) is True  # strictly ignored too, and meant by all who write it
         beside = self._schema(siblings, book) if siblings else {}
         out: JsonObject = dict(beside) if isinstance(beside, dict) else {}
         subtypes = () if part else self._inheritance.subtypes(reference)
         if subtypes:
             branches = [self._branch(variant, book) for variant in subtypes]
             both = {"allOf": [{"anyOf": branches}]} if "anyOf" in out else {"anyOf": branches}
-            return {**out, **cast("JsonObject", both)}
-        name = self._name(reference)
+            out = {**out, **cast("JsonObject", both)}
+            return _nullable(out) if may_be_null else out
+        name = (
+            self._base_name(reference) if part and self._inheritance.lists_heirs(reference) else self._name(reference)
+        )
         book.needs.add(name)
-        return {"$ref": f"#/$defs/{name}", **out}
+        out = {"$ref": f"#/$defs/{name}", **out}
+        return _nullable(out) if may_be_null else out
 
     def _branch(self, variant: Variant, book: _Notebook) -> JsonObject:
         """One subtype, together with the tag value that names it."""
@@ -245,12 +269,19 @@ class SchemaConverter:
         """Say in plain JSON Schema what a discriminator says: the tag decides, whatever else might match too."""
         for keyword in ("oneOf", "anyOf"):
             variants = variants_of(node, keyword)
-            if variants is not None and keyword in out:
-                del out[keyword]
-                branches = cast("list[JsonValue]", [self._branch(variant, book) for variant in variants])
-                if node.get("nullable") is not True and {"type": "null"} in as_list(node.get(keyword)):
-                    branches.append({"type": "null"})
-                out["anyOf"] = branches
+            if variants is None or keyword not in out:
+                continue
+            del out[keyword]
+            tag = text_of(as_node(node["discriminator"]).get("propertyName"))
+            branches: list[JsonValue] = [
+                self._branch(variant, book)
+                if isinstance(variant, Variant)
+                else _asking_for(tag, self._schema(variant, book))
+                for variant in variants
+            ]
+            if node.get("nullable") is not True and {"type": "null"} in as_list(node.get(keyword)):
+                branches.append({"type": "null"})
+            out["anyOf"] = branches
 
     def _hidden_names(self, node: Node, seen: frozenset[int] = frozenset()) -> frozenset[str]:
         if id(node) in seen:
@@ -278,6 +309,13 @@ class SchemaConverter:
             out["items"] = {}
         if out.get("type") == "string" and "enum" in out:
             out["enum"] = [_worded(value) for value in as_list(out["enum"])]
+
+
+def _asking_for(tag: str, schema: Schema) -> Schema:
+    """A branch that stands where it is used: it tells its tag itself, and it is asked for."""
+    if not isinstance(schema, dict) or tag in as_list(schema.get("required")):
+        return schema
+    return {**schema, "required": [*as_list(schema.get("required")), tag]}
 
 
 def _fix_bounds(node: Node, out: JsonObject) -> None:

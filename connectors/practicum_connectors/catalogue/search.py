@@ -1,23 +1,37 @@
-"""Finding the right tool among many by words: BM25 over names, paths, descriptions and arguments, indexed once."""
+"""Finding the right tool among many by words: BM25 over names, paths, descriptions and arguments, indexed once.
 
+What a word adds to a tool's score is worked out when the index is made. A query then adds up what its rarer words say
+and asks the commonest ones only about the tools that came out on top, so that `get the list` costs no more than
+`refund an order` does.
+"""
+
+import hashlib
+import json
 import math
-import re
+import sys
+import zlib
 from array import array
-from collections.abc import Iterable
-from typing import cast
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, islice
+from typing import Any, Self, cast
 
 from practicum.contracts.tools import Tool
-from practicum_connectors.catalogue.effects import split_words
+from practicum_connectors.catalogue.stemming import terms
 
-_WEIGHTS = {"operation": 4.0, "path": 2.0, "description": 1.0, "arguments": 0.6}
+_WEIGHTS = (4.0, 2.0, 1.0, 0.6)
+"""What a word counts in a tool's operation, path, description and arguments."""
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.6
 _MOST_DESCRIPTION_CHARACTERS = 400
-_STOP = frozenset(
-    """a an and are as at be by for from in is it its of on or that the this to with your you""".split()  # noqa: SIM905
-)
-_WORDS = re.compile(r"[A-Za-z0-9]+")
-_SHORTEST_STEMMED = 4
+_MOST_ADDED = 60_000
+"""Places of words that are added up for one query; the words beyond are looked up for the best tools only."""
+_MOST_LOOKED_UP = 1024
+_MOST_TOPS = 4
+"""Where a query has common words only, the best tools of so many of them are compared."""
+_MOST_WORDS = 20
+"""Words of a query that count, the rarest first."""
+_FORMAT = 1
 
 
 class ToolIndex:
@@ -29,61 +43,184 @@ class ToolIndex:
         Args:
             tools: what to search in; their order breaks ties.
         """
-        self._tools = list(tools)
-        self._postings: dict[str, tuple[array[int], array[float]]] = {}
-        self._lengths = array("f")
-        for number, tool in enumerate(self._tools):
-            self._add(number, tool)
-        self._mean = sum(self._lengths) / len(self._lengths) if self._lengths else 1.0
+        self._tools: Sequence[Tool] = list(tools)
+        self._places, self._gains, self._spans = _weighed(self._tools)
+        self._tops = self._best_of_common_words()
 
-    def search(self, query: str, limit: int = 20) -> list[Tool]:
-        """The tools that fit best, best first; those that share no word with the query are left out."""
-        scores: dict[int, float] = {}
-        for word in dict.fromkeys(_terms(query)):
-            found = self._postings.get(word)
-            if found is None:
-                continue
-            numbers, weights = found
-            rarity = math.log(1 + (len(self._tools) - len(numbers) + 0.5) / (len(numbers) + 0.5))
-            for number, weight in zip(numbers, weights, strict=True):
-                length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * self._lengths[number] / self._mean
-                gain = rarity * weight * (_SATURATION + 1) / (weight + _SATURATION * length)
-                scores[number] = scores.get(number, 0.0) + gain
-        best = sorted(scores, key=lambda number: (-scores[number], number))
-        return [self._tools[number] for number in best[:limit]]
+    def search(self, query: str, limit: int = 20, wanted: Callable[[Tool], bool] | None = None) -> list[Tool]:
+        """The tools that fit best, best first; those that share no word with the query are left out.
 
-    def _add(self, number: int, tool: Tool) -> None:
-        counts: dict[str, float] = {}
-        for field, text in _fields(tool):
-            for word in _terms(text):
-                counts[word] = counts.get(word, 0.0) + _WEIGHTS[field]
+        Args:
+            query: words.
+            limit: most tools to return.
+            wanted: whether a tool may be returned at all.
+        """
+        spans = sorted({span for word in terms(query) if (span := self._spans.get(word)) is not None}, key=_count)[
+            :_MOST_WORDS
+        ]
+        if not spans or limit <= 0:
+            return []
+        rare = sum(total <= _MOST_ADDED for total in accumulate(count for _, count in spans))
+        found = self._found(spans, rare, max(limit, _MOST_LOOKED_UP), wanted)
+        if len(found) < limit and rare < len(spans):
+            found = self._found(spans, len(spans), limit, wanted)  # too few of the best are wanted: ask about all
+        return [self._tools[number] for number in _best(found, limit)]
+
+    def dump(self) -> bytes:
+        """The index without its tools, for `load`."""
+        words = sorted(self._spans, key=self._spans.__getitem__)
+        head = json.dumps(
+            {
+                "format": _FORMAT,
+                "order": sys.byteorder,
+                "tools": _digest(self._tools),
+                "words": words,
+                "counts": [self._spans[word][1] for word in words],
+            }
+        ).encode()
+        body = self._places.tobytes() + self._gains.tobytes()
+        return len(head).to_bytes(8, "big") + zlib.compress(head + body, 1)
+
+    @classmethod
+    def load(cls, data: bytes, tools: Iterable[Tool]) -> Self | None:
+        """The index of some tools as `dump` gave it; None if it was made of others, or elsewhere: make a new one.
+
+        Args:
+            data: what `dump` gave.
+            tools: the tools it was made of, in the same order.
+        """
+        raw = zlib.decompress(data[8:])
+        length = int.from_bytes(data[:8], "big")
+        head: dict[str, Any] = json.loads(raw[:length])
+        listed = list(tools)
+        if (head["format"], head["order"], head["tools"]) != (_FORMAT, sys.byteorder, _digest(listed)):
+            return None
+        index = cls(())
+        counts = cast("list[int]", head["counts"])
+        starts = accumulate(counts, initial=0)
+        index._spans = dict(zip(head["words"], zip(starts, counts, strict=False), strict=True))
+        body = memoryview(raw)[length:]
+        index._places.frombytes(body[: len(body) // 2])
+        index._gains.frombytes(body[len(body) // 2 :])
+        index._tools = listed
+        index._tops = index._best_of_common_words()
+        return index
+
+    def _found(
+        self, spans: list[tuple[int, int]], rare: int, most: int, wanted: Callable[[Tool], bool] | None
+    ) -> dict[int, float]:
+        """Scores by tool, in the order of the tools.
+
+        Args:
+            spans: the words' places, the rarest word first.
+            rare: how many of them are added up; the others are looked up for the best tools.
+            most: how many tools are the best.
+            wanted: whether a tool may be found.
+        """
+        scores = self._add_up(spans[:rare]) if rare else self._likely(spans)
+        if wanted is not None:
+            scores = {number: score for number, score in scores.items() if wanted(self._tools[number])}
+        if rare == len(spans):
+            return scores
+        if rare:
+            scores = {number: scores[number] for number in sorted(_best(scores, most))}
+        for span in spans[rare:]:
+            self._look_up(span, scores)
+        return scores
+
+    def _likely(self, spans: list[tuple[int, int]]) -> dict[int, float]:
+        likely = {number for span in spans[:_MOST_TOPS] for number in self._tops[span]}
+        return dict.fromkeys(sorted(likely), 0.0)
+
+    def _add_up(self, spans: list[tuple[int, int]]) -> dict[int, float]:
+        sums = [0.0] * len(self._tools)
+        for start, count in spans:
+            places, gains = self._places[start : start + count], self._gains[start : start + count]
+            for place, gain in zip(places, gains, strict=True):
+                sums[place] += gain
+        if len(spans) == 1:
+            start, count = spans[0]
+            return dict(zip(self._places[start : start + count], self._gains[start : start + count], strict=True))
+        return {number: total for number, total in enumerate(sums) if total}
+
+    def _best_of_common_words(self) -> dict[tuple[int, int], list[int]]:
+        return {
+            span: _best(self._add_up([span]), _MOST_LOOKED_UP // _MOST_TOPS)
+            for span in self._spans.values()
+            if _count(span) > _MOST_ADDED
+        }
+
+    def _look_up(self, span: tuple[int, int], scores: dict[int, float]) -> None:
+        start, count = span
+        places, end = self._places, start + count
+        for number in scores:  # both in rising order
+            start = bisect_left(places, number, start, end)
+            if start < end and places[start] == number:
+                scores[number] += self._gains[start]
+
+
+def _best(scores: dict[int, float], most: int) -> list[int]:
+    """The numbers with the highest scores, highest first; of the same, those that come first."""
+    if len(scores) > most:
+        least = sorted(scores.values())[-most]
+        above = [number for number, score in scores.items() if score > least]
+        same = islice((number for number, score in scores.items() if score == least), most - len(above))
+        numbers = [*above, *same]
+    else:
+        numbers = list(scores)
+    return sorted(numbers, key=scores.__getitem__, reverse=True)
+
+
+def _count(span: tuple[int, int]) -> int:
+    return span[1]
+
+
+def _weighed(tools: Sequence[Tool]) -> tuple["array[int]", "array[float]", dict[str, tuple[int, int]]]:
+    """For each word its tools and what it adds to their scores, word after word."""
+    postings: dict[str, tuple[array[int], array[float]]] = {}
+    lengths = array("f")
+    known: dict[str, list[str]] = {}
+    for number, tool in enumerate(tools):
+        counts = _counted(tool, known)
+        lengths.append(sum(counts.values()))
         for word, weight in counts.items():
-            numbers, weights = self._postings.setdefault(word, (array("I"), array("f")))
+            numbers, weights = postings.setdefault(word, (array("I"), array("f")))
             numbers.append(number)
             weights.append(weight)
-        self._lengths.append(sum(counts.values()))
+    mean = sum(lengths) / len(lengths) if lengths else 1.0
+    norms = [_SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / mean) for length in lengths]
+    places, gains = array("I"), array("f")
+    spans: dict[str, tuple[int, int]] = {}
+    for word, (numbers, weights) in postings.items():
+        rarity = math.log(1 + (len(tools) - len(numbers) + 0.5) / (len(numbers) + 0.5)) * (_SATURATION + 1)
+        spans[word] = len(places), len(numbers)
+        places.extend(numbers)
+        gains.extend(
+            [rarity * weight / (weight + norms[place]) for place, weight in zip(numbers, weights, strict=True)]
+        )
+    return places, gains, spans
 
 
-def _fields(tool: Tool) -> Iterable[tuple[str, str]]:
-    yield "operation", tool.operation
-    yield "path", tool.path
-    yield "description", f"{tool.connector} {tool.description[:_MOST_DESCRIPTION_CHARACTERS]}"
-    yield "arguments", " ".join(cast("dict[str, object]", tool.input_schema.get("properties") or {}))
+def _counted(tool: Tool, known: dict[str, list[str]]) -> dict[str, float]:
+    counts: dict[str, float] = {}
+    for text, weight in zip(_fields(tool), _WEIGHTS, strict=True):
+        for run in text.split():
+            words = known.get(run)
+            if words is None:
+                words = known[run] = list(terms(run))
+            for word in words:
+                counts[word] = counts.get(word, 0.0) + weight
+    return counts
 
 
-def _terms(text: str) -> Iterable[str]:
-    for run in _WORDS.findall(text):
-        for word in split_words(run):
-            if word not in _STOP:
-                yield _stem(word)
+def _fields(tool: Tool) -> tuple[str, str, str, str]:
+    arguments = " ".join(cast("dict[str, object]", tool.input_schema.get("properties") or {}))
+    described = f"{tool.connector} {tool.description[:_MOST_DESCRIPTION_CHARACTERS]}"
+    return tool.operation, tool.path, described, arguments
 
 
-def _stem(word: str) -> str:
-    """A word without the commonest endings, so that `refunds`, `refunded` and `refunding` meet."""
-    if len(word) <= _SHORTEST_STEMMED - 1:
-        return word
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEMMED - 1 and not word.endswith("ss"):
-            word = word[: -len(ending)] + instead
-            break
-    return word.removesuffix("e")
+def _digest(tools: Iterable[Tool]) -> str:
+    seen = hashlib.sha256()
+    for tool in tools:
+        seen.update(f"{tool.name}\n{tool.description}\n".encode())
+    return seen.hexdigest()

@@ -1,7 +1,9 @@
+from typing import Any
+
 import pytest
 
 from practicum.contracts.tools import Effect
-from tests.connectors.documents import document, one_tool
+from tests.connectors.documents import Json, document, one_tool, operation, tool_of
 
 
 @pytest.mark.parametrize(
@@ -15,6 +17,7 @@ from tests.connectors.documents import document, one_tool
         ("read", "post", "/documents:batchGet", None),
         ("read", "post", "/graph", "queryGraph"),
         ("read", "post", "/flows/filter", "read_flows_flows_filter_post"),
+        ("read", "post", "/flows/paginate", "paginate_flows_flows_paginate_post"),
         ("read", "get", "/repos/{r}/pulls/{n}/merge", "pulls/check-if-merged"),
         ("read", "get", "/migrations/{id}/archive", "migrations/get-archive-for-org"),
         ("create", "post", "/orders", "createOrder"),
@@ -47,6 +50,39 @@ def test_effects(effect: str, method: str, at: str, operation_id: str | None) ->
     assert one_tool(document({at: {method: made}})).effect == effect
 
 
+def effect_of(method: str = "post", at: str = "/things", body: Json | None = None, **hints: Any) -> Effect:
+    return tool_of(operation(body=body, **hints), method, at).effect
+
+
 def test_the_document_has_the_last_word() -> None:
-    assert one_tool(document({"/orders": {"get": {"x-practicum-effect": "money"}}})).effect is Effect.MONEY
-    assert one_tool(document({"/orders": {"get": {"x-practicum-effect": "nonsense"}}})).effect is Effect.READ
+    assert effect_of("get", **{"x-practicum-effect": "money"}) is Effect.MONEY
+    assert effect_of("get", **{"x-practicum-effect": "nonsense"}) is Effect.READ
+    assert effect_of("delete", **{"x-practicum": {"effect": "read"}}) is Effect.READ
+    assert effect_of("delete", **{"x-practicum": {"effect": 3}}) is Effect.DELETE
+
+
+def test_vendors_hints_are_heard() -> None:
+    reads = {"readOnlyHint": True}
+    assert effect_of("post", **{"x-mcp-annotations": reads}) is Effect.READ
+    assert effect_of("post", **{"x-mcp": {"annotations": reads}}) is Effect.READ
+    assert effect_of("delete", **{"x-mcp-annotations": reads}) is Effect.DELETE
+    assert effect_of("get", **{"x-mcp-annotations": {"readOnlyHint": False}}) is Effect.UPDATE
+    assert effect_of("post", **{"x-mcp-annotations": {"destructiveHint": True}}) is Effect.DELETE
+    assert effect_of("get", **{"x-openai-isConsequential": True}) is Effect.UPDATE
+    assert effect_of("post", **{"x-ms-pageable": {"nextLinkName": "next"}}) is Effect.READ
+
+
+@pytest.mark.parametrize(
+    ("effect", "properties"),
+    [
+        ("money", {"amount": {"type": "integer"}, "currency": {"type": "string"}}),
+        ("money", {"amount": {"type": "object", "properties": {"value": {}, "currency": {"type": "string"}}}}),
+        ("money", {"total_amount": {}, "currencyCode": {}}),
+        ("create", {"amount": {"type": "integer"}}),
+        ("create", {"price": {}, "currency": {}}),
+        ("create", {"discount_amount": {}, "currency": {}}),
+    ],
+)
+def test_an_amount_and_a_currency_are_money(effect: str, properties: Json) -> None:
+    assert effect_of(body={"type": "object", "properties": properties}) == effect
+    assert effect_of(at="/things/search", body={"type": "object", "properties": properties}) is Effect.READ

@@ -1,4 +1,5 @@
 import re
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -103,8 +104,19 @@ def test_property_keys_are_safe_and_close_to_the_wire(wire: str, key: str) -> No
     assert safe_key(wire) == key
 
 
-@given(st.lists(st.tuples(st.text(min_size=1, max_size=80), st.sampled_from(["path", "query"]))))
-def test_keys_are_distinct_and_safe(wishes: list[tuple[str, str]]) -> None:
-    keys = distinct_keys((safe_key(name), suffix) for name, suffix in wishes)
-    assert len(set(keys)) == len(wishes)
+@given(
+    st.lists(st.tuples(st.text("ab[]_$.é", min_size=1, max_size=80), st.sampled_from(["path", "query"])), unique=True),
+    st.randoms(),
+)
+def test_keys_are_distinct_safe_and_whose_they_are_in_any_order(names: list[tuple[str, str]], random: Random) -> None:
+    keys = distinct_keys(names)
+    assert len(set(keys)) == len(names)
     assert all(KEY.fullmatch(key) for key in keys)
+    shuffled = random.sample(names, len(names))
+    assert dict(zip(shuffled, distinct_keys(shuffled), strict=True)) == dict(zip(names, keys, strict=True))
+
+
+def test_a_safe_name_keeps_its_key() -> None:
+    assert distinct_keys([("a[b]", "query"), ("a_b", "query")]) == ["a_b_query", "a_b"]
+    assert distinct_keys([("id", "member"), ("id", "path")]) == ["id_member", "id"]
+    assert distinct_keys([("next", "query")], reserved={"next"}) == ["next_query"]
