@@ -106,6 +106,9 @@ class _Pointing:
             address, fragment = urldefrag(urljoin(scope.base, reference) if reference != "#" else scope.base)
         except ValueError:
             return reference
+        own = address == urldefrag(self._base).url and not reference.startswith("#")
+        if own and fragment.startswith("/") and _at(self._root, _tokens(fragment)) is not _MISSING:
+            return f"#{fragment}"  # the document by its own address
         resource = self._resource(address, scope)
         found = None if resource is None else self._place(address, resource, fragment)
         return reference if found is None else pointer(found)

@@ -142,8 +142,8 @@ def _said_as_three(node: Node, origin: str | None, notes: tuple[str, ...]) -> Do
 def _check(node: Node) -> None:
     if "swagger" in node and "openapi" not in node:
         raise DocumentError(
-            f"This is Swagger {node['swagger']}, which is too old to be read.",
-            mend="Convert it to OpenAPI 3, for instance with `api-spec-converter`.",
+            f"The version of Swagger {node['swagger']!r} is not known.",
+            mend="Use Swagger 2.0 or OpenAPI 3; what is older has to be converted.",
         )
     if "openapi" not in node:
         raise DocumentError(

@@ -41,6 +41,17 @@ def test_a_schema_that_means_itself() -> None:
     assert found["Old"]["properties"]["next"] == {"$ref": "#/components/schemas/Old"}
 
 
+def test_a_document_is_known_by_its_own_address() -> None:
+    at = "https://docs.example.com/api/openapi.json"
+    named = {"A": {"$ref": f"{at}#/components/schemas/B"}, "B": {}, "C": {"$ref": "openapi.json#/components/schemas/B"}}
+    made = document({"/x": {"get": operation({"$ref": "openapi.json#/components/parameters/P"})}})
+    components = {"schemas": named, "parameters": {"P": {"name": "p", "in": "query"}}}
+    for rest, origin in (({"$self": at}, None), ({}, at)):
+        root = load_document({**made, "openapi": "3.2.0", "components": components, **rest}, origin=origin).root
+        assert [root["components"]["schemas"][name]["$ref"] for name in ("A", "C")] == ["#/components/schemas/B"] * 2
+        assert root["paths"]["/x"]["get"]["parameters"] == [{"$ref": "#/components/parameters/P"}]
+
+
 def test_identifiers_are_addresses_of_their_own() -> None:
     found = schemas(
         origin="https://docs.example.com/openapi.json",

@@ -56,7 +56,7 @@ def test_versions_three_are_read(version: str | float) -> None:
         (b"\xff\xfe{}", "UTF-8"),
         (b"<!doctype html><html>", "HTML"),
         (b"openapi: [unclosed", "not valid YAML"),
-        (b'{"swagger": "1.2"}', "Swagger 1.2"),
+        (b'{"swagger": "1.2"}', "Swagger '1.2'"),
         (b'{"swagger": "2.0", "paths": []}', "`paths`"),
         (b'{"openapi": "4.0.0"}', "4.0.0"),
         (b'{"paths": {}}', "no `openapi` field"),
