@@ -5,8 +5,11 @@ attempts.jsonl    one line for each attempt that is over, on disk before the nex
 report.json       whole or not there
 """
 
+import fcntl
 import os
 from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,31 +45,32 @@ class EvaluationLog:
         self._folder = folder
 
     @classmethod
-    def open(cls, folder: Path, wish: EvaluationPlan) -> "EvaluationLog":
-        """Go on with the evaluation in a folder, or begin it there.
+    @contextmanager
+    def open(cls, folder: Path, wish: EvaluationPlan) -> Generator["EvaluationLog"]:
+        """Go on with the evaluation in a folder, or begin it there; meanwhile nobody else does.
 
         Args:
             folder: made when missing.
             wish: what is to be evaluated.
 
         Raises:
-            ConflictError: another evaluation is in the folder.
+            ConflictError: another evaluation is in the folder, or another process is at work on it.
             ConfigurationError: the folder cannot be written, or what is in it cannot be read.
         """
-        path = folder / PLAN
-        if not path.exists():
-            with writable(folder):
-                folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, wish.model_dump_json(indent=2) + "\n")
-            return cls(folder, wish, ())
-        plan = _read(EvaluationPlan, path)
-        other = [name for name in EvaluationPlan.model_fields if getattr(plan, name) != getattr(wish, name)]
-        if different := [name for name in other if name not in _OWN]:
-            raise ConflictError(
-                f"{folder} holds an evaluation with another {', '.join(different)}.",
-                mend="Name another folder, or ask for the same evaluation again.",
-            )
-        return cls(folder, plan, _read_attempts(folder / ATTEMPTS))
+        with _alone(folder):
+            path = folder / PLAN
+            if not path.exists():
+                write_whole(path, wish.model_dump_json(indent=2) + "\n")
+                yield cls(folder, wish, ())
+                return
+            plan = _read(EvaluationPlan, path)
+            other = [name for name in EvaluationPlan.model_fields if getattr(plan, name) != getattr(wish, name)]
+            if different := [name for name in other if name not in _OWN]:
+                raise ConflictError(
+                    f"{folder} holds an evaluation with another {', '.join(different)}.",
+                    mend="Name another folder, or ask for the same evaluation again.",
+                )
+            yield cls(folder, plan, _read_attempts(folder / ATTEMPTS))
 
     def append(self, attempt: AttemptResult) -> None:
         """Keep what came of an attempt; it is on disk when this returns.
@@ -89,6 +93,25 @@ class EvaluationLog:
             ConfigurationError: it cannot be written.
         """
         write_whole(self._folder / REPORT, report.model_dump_json(indent=2) + "\n")
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Keep others out of a folder, which is made when missing; the system lets go of it should this process die."""
+    with writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        holder = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(holder)
+        raise ConflictError(
+            f"Another process evaluates into {folder}.", mend="Wait for it to end, or name another folder."
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(holder)
 
 
 def read_report(place: Path) -> EvaluationReport:

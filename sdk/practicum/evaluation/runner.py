@@ -87,7 +87,8 @@ async def evaluate(
     Raises:
         RequestError: a number makes no sense, or the split has no tasks.
         NotFoundError: there is no such model, or the gateway has no practice systems for an episode.
-        ConflictError: the folder holds another evaluation, or another model came behind the alias meanwhile.
+        ConflictError: the folder holds another evaluation, another process is at work in it, or another model came
+            behind the alias meanwhile.
         ConfigurationError: the folder cannot be used, or a call asks for approval.
         EpisodeError: one attempt after the other could not be scored.
         GatewayUnavailableError: the gateway is gone.
@@ -114,18 +115,18 @@ async def evaluate(
     tasks = suite.tasks(split)[:limit]
     if not tasks:
         raise RequestError(f"{suite.name} has no tasks of the split '{split}'.")
-    log = EvaluationLog.open(folder, wish)
-    run = _Run(Attempts(client, suite, log.plan, retries or Retries()), log, tasks, on_attempt)
-    await run.finish(concurrency)
-    now = (await client.models.get(model)).version
-    if now != version:
-        raise ConflictError(
-            f"Behind '{model}' answered {version} when the evaluation began, and now {now}.",
-            mend="Evaluate again in another folder, and leave the alias alone meanwhile.",
-        )
-    report = summarise(log.plan, tasks, log.attempts.values())
-    log.finish(report)
-    return report
+    with EvaluationLog.open(folder, wish) as log:
+        run = _Run(Attempts(client, suite, log.plan, retries or Retries()), log, tasks, on_attempt)
+        await run.finish(concurrency)
+        now = (await client.models.get(model)).version
+        if now != version:
+            raise ConflictError(
+                f"Behind '{model}' answered {version} when the evaluation began, and now {now}.",
+                mend="Evaluate again in another folder, and leave the alias alone meanwhile.",
+            )
+        report = summarise(log.plan, tasks, log.attempts.values())
+        log.finish(report)
+        return report
 
 
 class _Run:

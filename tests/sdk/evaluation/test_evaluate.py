@@ -23,6 +23,7 @@ from practicum.errors import (
     RequestError,
 )
 from practicum.evaluation import Progress, evaluate, read_report
+from practicum.evaluation.log import EvaluationLog
 from tests.sdk.client.conftest import KEY
 from tests.sdk.evaluation.practising import (
     ABSENT,
@@ -36,6 +37,7 @@ from tests.sdk.evaluation.practising import (
     PractisingGateway,
     practising,
 )
+from tests.sdk.evaluation.reports import PLAN
 from tests.sdk.stand_in import scrubbed_environment
 from tests.sdk.suites import NUMBERS, Numbers
 
@@ -241,6 +243,18 @@ async def test_a_folder_holds_one_evaluation(tmp_path: Path) -> None:
         (tmp_path / "evaluation.json").write_text(json.dumps({"id": "e1"}))
         with pytest.raises(ConfigurationError, match="is no record of an evaluation: suite: Field required"):
             await run(client, tmp_path, limit=2)
+
+
+async def test_two_do_not_evaluate_into_one_folder(tmp_path: Path) -> None:
+    async with house(always(RIGHT)) as (gateway, client):
+        with (
+            EvaluationLog.open(tmp_path / "a", PLAN),
+            pytest.raises(ConflictError, match="Another process evaluates into"),
+        ):
+            await run(client, tmp_path / "a", limit=2)
+        assert not gateway.runs
+        assert (await run(client, tmp_path / "b", limit=2)).success.n == 2
+        assert (await run(client, tmp_path / "b", limit=2)).success.n == 2  # nobody is at work there any more
 
 
 async def test_another_model_behind_the_alias_spoils_the_evaluation(tmp_path: Path) -> None:
