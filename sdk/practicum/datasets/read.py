@@ -1,6 +1,5 @@
 """Reads a dataset that `build` wrote, and notices when it was changed since."""
 
-import json
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +12,7 @@ from practicum.errors import ConfigurationError, RequestError
 from practicum.trajectories import ExportedFile, Form, Manifest, TaskRow, TokenRow
 from practicum.trajectories.manifest import MANIFEST
 
+T = TypeVar("T")
 V = TypeVar("V", bound=Value)
 
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
@@ -54,6 +54,7 @@ class Dataset:
 
         Raises:
             RequestError: it is for something else.
+            ConfigurationError: a line is no row; raised when it is come to.
         """
         return self._values(Form.TOKENS, TokenRow)
 
@@ -62,6 +63,7 @@ class Dataset:
 
         Raises:
             RequestError: it is for something else.
+            ConfigurationError: a line is no row; raised when it is come to.
         """
         return self._values(Form.TASKS, TaskRow)
 
@@ -70,14 +72,16 @@ class Dataset:
 
         Raises:
             RequestError: it is for something else.
+            ConfigurationError: a line is no row; raised when it is come to.
         """
-        return (_OBJECT.validate_python(json.loads(line)) for line in self._lines(Form.MESSAGES))
+        return self._read(Form.MESSAGES, _OBJECT)
 
     def _values(self, form: Form, row: type[V]) -> Iterator[V]:
-        return (row.model_validate_json(line) for line in self._lines(form))
+        return self._read(form, TypeAdapter(row))
 
-    def _lines(self, form: Form) -> list[bytes]:
-        return _bytes(self.folder / self._file(form).name).splitlines()
+    def _read(self, form: Form, kind: TypeAdapter[T]) -> Iterator[T]:
+        path = self.folder / self._file(form).name
+        return (_row(path, number, line, kind) for number, line in enumerate(_bytes(path).splitlines(), 1))
 
     def _file(self, form: Form) -> ExportedFile:
         for file in self.manifest.files:
@@ -87,6 +91,18 @@ class Dataset:
         raise RequestError(
             f"{self.folder} holds {has}, no {form}.", mend="Build the dataset in the form that is needed."
         )
+
+
+def _row(path: Path, number: int, line: bytes, kind: TypeAdapter[T]) -> T:
+    """A row; that the file is the one that was written does not say by whom."""
+    try:
+        return kind.validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise ConfigurationError(
+            f"{path}, line {number}, is no row: {where}: {first['msg']}.", mend="Build the dataset again."
+        ) from error
 
 
 def _manifest(folder: Path) -> Manifest:

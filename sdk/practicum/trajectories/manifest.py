@@ -82,6 +82,7 @@ class Manifest(Value):
         excluded: what was left out; an episode can be left out of one file alone.
         models: versions of the models that answered.
         templates: SHA-256 of the chat templates that rendered the prompts, where known.
+        systems: the system messages that the episodes began with; an empty one where there was none.
     """
 
     format: Literal["practicum-export/1"] = "practicum-export/1"
@@ -96,3 +97,4 @@ class Manifest(Value):
     excluded: tuple[Exclusion, ...]
     models: tuple[str, ...]
     templates: tuple[str, ...]
+    systems: tuple[str, ...] = ()

@@ -55,6 +55,7 @@ class Writer:
         self._seen = 0
         self._models: set[str] = set()
         self._templates: set[str] = set()
+        self._systems: set[str] = set()
         self._composition: dict[str, Counter[str]] = {}
 
     def skip(self, conditions: Iterable[str]) -> None:
@@ -89,6 +90,8 @@ class Writer:
         calls = accepted_calls(trajectory)
         self._models.update(call.version for call in calls)
         self._templates.update(call.template_hash or "" for call in calls)
+        first = next(iter(trajectory.messages), None)
+        self._systems.add(first.content or "" if first is not None and first.role == "system" else "")
         for name in _COMPOSED:
             if value := trajectory.metadata.get(name):
                 self._composition.setdefault(name, Counter())[value] += 1
@@ -122,6 +125,7 @@ class Writer:
             excluded=tuple(self._excluded),
             models=tuple(sorted(self._models)),
             templates=tuple(sorted(self._templates - {""})),
+            systems=tuple(sorted(self._systems)),
         )
         (self._folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
         return manifest

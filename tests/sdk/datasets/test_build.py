@@ -1,7 +1,9 @@
 """Datasets are whole or absent, exact to the token, and say what they hold and what they left out."""
 
 import json
+import resource
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -35,7 +37,7 @@ def test_rows_for_sft_are_the_tokens_that_were_sampled(solved: Solved, tmp_path:
         "held_out": False,
     }
     assert manifest.composition == {"suite": {"orders": 2}, "split": {"train": 2}, "family": {"refund": 2}}
-    assert manifest.templates == ("t" * 64,)
+    assert (manifest.templates, manifest.systems) == (("t" * 64,), (SYSTEM.content,))
 
 
 def test_what_does_not_qualify_is_left_out_with_its_reason(solved: Solved, tmp_path: Path) -> None:
@@ -141,6 +143,20 @@ def test_nothing_is_replaced_unasked_and_a_failure_leaves_what_was_there(solved:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+def test_a_full_disk_is_told_and_leaves_what_was_there(solved: Solved, tmp_path: Path) -> None:
+    build("a", [solved(1)], tmp_path / "a", format=Format.SFT)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, before[1]))  # no file may grow larger, as on a disk that is full
+    try:
+        for out in (tmp_path / "a", tmp_path / "b"):
+            with pytest.raises(ConfigurationError, match="cannot be written: File too large"):
+                build("a", map(solved, range(1, 99)), out, format=Format.SFT, overwrite=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert Dataset(tmp_path / "a").manifest.files[0].episodes == ("ep1",)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 def test_the_card_says_what_is_in_it(solved: Solved, tmp_path: Path) -> None:
     where = "suite=orders reward>=1"
     episodes = [solved(1), solved(2), solved(3), solved(4, 0.0), solved(5, split="held_out")]
@@ -179,6 +195,50 @@ def test_a_dataset_that_was_changed_is_noticed(solved: Solved, tmp_path: Path) -
         Dataset(out)
     with pytest.raises(ConfigurationError, match="cannot be read"):
         Dataset(tmp_path / "nowhere")
+
+
+def forged(folder: Path, text: bytes) -> Dataset:
+    """The dataset with other rows, and a manifest that says they are the right ones."""
+    manifest = Dataset(folder).manifest
+    (file,) = manifest.files
+    (folder / file.name).write_bytes(text)
+    changed = file.model_copy(update={"sha256": sha256(text).hexdigest()})
+    (folder / "manifest.json").write_text(manifest.model_copy(update={"files": (changed,)}).model_dump_json())
+    return Dataset(folder)
+
+
+@pytest.mark.parametrize(
+    ("garbage", "told"),
+    [
+        (b"not JSON at all", "the whole: Invalid JSON"),
+        (b"\x00\xff\xfe", "the whole: Invalid JSON"),
+        (b"", "the whole: Invalid JSON"),
+        (b"[1, 2]", "the whole: "),
+        (b'{"input_ids": [1]}', "labels: Field required"),
+        (b'{"input_ids": "1", "labels": [], "logprobs": [], "episode": "e", "step": 0}', "input_ids: "),
+        (b'{"input_ids": [1.5], "labels": [], "logprobs": [], "episode": "e", "step": 0}', "input_ids.0: "),
+        (b'{"input_ids": [1], "labels": [1], "logprobs": [0], "episode": "e", "step": 0, "x": 1}', "x: Extra inputs"),
+    ],
+)
+def test_what_is_no_row_is_told_with_its_line(garbage: bytes, told: str, solved: Solved, tmp_path: Path) -> None:
+    build("a", [solved(1)], tmp_path / "a", format=Format.SFT)
+    good = (tmp_path / "a/tokens.jsonl").read_bytes()
+    rows = forged(tmp_path / "a", good + garbage + b"\n").token_rows()
+    assert next(rows).episode == "ep1"
+    with pytest.raises(ConfigurationError) as caught:
+        next(rows)
+    assert f"tokens.jsonl, line 2, is no row: {told}" in caught.value.detail
+
+
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_one_flipped_bit_is_noticed(place: str, solved: Solved, tmp_path: Path) -> None:
+    build("a", [solved(1), solved(2)], tmp_path / "a", format=Format.SFT)
+    path = tmp_path / "a/tokens.jsonl"
+    raw = bytearray(path.read_bytes())
+    raw[{"first": 0, "middle": len(raw) // 2, "last": len(raw) - 1}[place]] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(ConfigurationError, match="was changed since the dataset was built"):
+        Dataset(tmp_path / "a")
 
 
 def test_a_dataset_is_read_as_what_it_is(solved: Solved, tmp_path: Path) -> None:
