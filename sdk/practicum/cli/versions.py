@@ -142,7 +142,8 @@ def _tell(done: Promotion, *, as_json: bool) -> None:
     if as_json:
         show_json(done)
     else:
-        say(f"'{done.alias}' names {done.to_version} now, and named {done.from_version} before.")
+        before = f", and named {done.from_version} before" if done.from_version else ""
+        say(f"'{done.alias}' names {done.to_version} now{before}.")
 
 
 def _evidence(done: Promotion) -> str:

@@ -100,6 +100,12 @@ def test_a_refusal_shows_the_numbers_and_the_way_out(
     assert len(gateway.seen) == 1, "what cannot be read is not sent"
 
 
+def test_what_an_alias_names_from_its_beginning_it_named_never_before(gateway: StandIn, practicum: Types) -> None:
+    first = PROMOTED.model_copy(update={"change": Change.REGISTERED, "from_version": None, "comparison": None})
+    gateway.on("POST", "/v1/models/local/promote", first)
+    assert practicum("models", "promote", "local", "v2").out == "'local' names v2 now.\n"
+
+
 def test_an_override_and_the_way_back(gateway: StandIn, practicum: Types) -> None:
     gateway.on("POST", "/v1/models/local/promote", OVERRIDDEN)
     gateway.on("POST", "/v1/models/local/rollback", BACK)
