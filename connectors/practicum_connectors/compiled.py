@@ -11,6 +11,7 @@ from practicum_connectors.catalogue.compile import Compiler
 from practicum_connectors.catalogue.names import Nameable, Naming, name_operations
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.catalogue.selection import Selection
+from practicum_connectors.catalogue.stated import stated
 from practicum_connectors.document import Document, Operation, Unreadable, list_operations
 from practicum_connectors.document.pointers import BrokenReferenceError
 from practicum_connectors.exchange import origin_of
@@ -56,7 +57,7 @@ def compile_document(spec: ConnectorSpec, document: Document, base_url: str, key
     report: list[OperationReport] = []
     selection = Selection(spec, document)
     for operation, naming in zip(operations, namings, strict=True):
-        if not selection.wants(operation, naming.operation):
+        if not selection.wants(operation, naming.operation) or _is_hidden(operation):
             continue
         try:
             if isinstance(operation, Unreadable):  # refused as what cannot be compiled is
@@ -74,7 +75,12 @@ def compile_document(spec: ConnectorSpec, document: Document, base_url: str, key
 
 
 def _nameable(operation: Operation | Unreadable) -> Nameable:
-    return Nameable(operation.operation_id, operation.method, operation.path)
+    name = stated(operation.extensions).name if isinstance(operation, Operation) else None
+    return Nameable(name or operation.operation_id, operation.method, operation.path)
+
+
+def _is_hidden(operation: Operation | Unreadable) -> bool:
+    return isinstance(operation, Operation) and stated(operation.extensions).hide
 
 
 def _credential_notes(plan: ToolPlan, keyring: Keyring, url: str, base_url: str) -> Iterator[str]:

@@ -20,11 +20,11 @@ from typing import Self
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import (
+    Change,
     CheckReport,
     Connector,
     ConnectorReport,
     ConnectorSpec,
-    Mode,
     NoAuth,
     OperationReport,
 )
@@ -32,6 +32,7 @@ from practicum.contracts.tools import Observation, Tool
 from practicum.errors import DocumentError, ForbiddenError, NotFoundError
 from practicum_connectors.auth import Rotated, credentials_for, schemes_of
 from practicum_connectors.calls import PreparedCall, Sent
+from practicum_connectors.catalogue.difference import State, differences
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compiled import Compiled, compile_document
 from practicum_connectors.document import Document
@@ -39,7 +40,7 @@ from practicum_connectors.document.sources import DocumentSource
 from practicum_connectors.exchange import HttpRequest, Payload
 from practicum_connectors.fetch import read_document
 from practicum_connectors.idempotency import key_for
-from practicum_connectors.practice import Practice
+from practicum_connectors.practice import practice_of
 from practicum_connectors.request.build import RequestBuilder
 from practicum_connectors.resilience import Repeat
 from practicum_connectors.response.check import ResponseChecks
@@ -128,6 +129,7 @@ class CompiledConnector:
             DocumentError: the practice copies make no sense.
         """
         self._spec = spec
+        self._document = document
         self.name: str = spec.name
         self.title = document.title
         self.version = document.version
@@ -138,7 +140,7 @@ class CompiledConnector:
         self._compiled = compiled
         self._builders: dict[str, RequestBuilder] = {}
         self._site = site
-        self.practice = _practice(spec, document, compiled.base_url)
+        self.practice = practice_of(spec, document, compiled.base_url)
         self._handles = handles
         self._observer = Observer(ResponseChecks(document), handles)
 
@@ -189,6 +191,14 @@ class CompiledConnector:
             digest=self.digest,
         )
         return ConnectorReport(connector=connector, operations=self.report)
+
+    def differences(self, newer: Self) -> tuple[Change, ...]:
+        """What changed from this state of the system's document to another one: seconds for the largest.
+
+        Args:
+            newer: the connector of the other state.
+        """
+        return differences(self._state(), newer._state())
 
     def at_practice(self, copy_name: str) -> Self:
         """This connector as it reaches a practice copy and nothing else: the same tools, nothing compiled again.
@@ -374,22 +384,11 @@ class CompiledConnector:
             return request
         return replace(request, url=f"{self.base_url}{request.url.removeprefix(base_url)}")
 
+    def _state(self) -> State:
+        return State(self._document, self._compiled.plans, self._compiled.base_of)
+
     def _plan(self, tool: str) -> ToolPlan:
         plan = self._compiled.plans.get(tool)
         if plan is None:
             raise NotFoundError(f"The connector {self.name} has no tool {tool!r}.", mend="List its tools.")
         return plan
-
-
-def _practice(spec: ConnectorSpec, document: Document, base_url: str) -> Practice | None:
-    if spec.practice is None:
-        return None
-    if spec.mode is Mode.PRACTICE:
-        raise DocumentError(
-            "A practice connector has no practice copies: training reaches it as it is.",
-            mend="Register it with mode=live and its copies, or leave `practice` away.",
-        )
-    practice = Practice(spec.practice, document, spec.limits)
-    if practice.base_url == base_url:
-        raise DocumentError("The practice copies are at the address of the live system.", mend="Give their own.")
-    return practice

@@ -20,6 +20,8 @@ from practicum.contracts.connectors import (
     Auth,
     AuthorizationCodeAuth,
     ConnectorLimits,
+    ConnectorSpec,
+    Mode,
     PracticeSpec,
     SchemesAuth,
 )
@@ -164,6 +166,30 @@ class Practice:
             mend="Check that the practice server runs, has room, and takes the connector's practice credential.",
             retry_after=float(wait) if wait.isdecimal() else None,
         )
+
+
+def practice_of(spec: ConnectorSpec, document: Document, base_url: str) -> Practice | None:
+    """The practice copies of a registration, if it has any.
+
+    Args:
+        spec: the registration.
+        document: its document.
+        base_url: where the system itself listens.
+
+    Raises:
+        DocumentError: they make no sense for it.
+    """
+    if spec.practice is None:
+        return None
+    if spec.mode is Mode.PRACTICE:
+        raise DocumentError(
+            "A practice connector has no practice copies: training reaches it as it is.",
+            mend="Register it with mode=live and its copies, or leave `practice` away.",
+        )
+    practice = Practice(spec.practice, document, spec.limits)
+    if practice.base_url == base_url:
+        raise DocumentError("The practice copies are at the address of the live system.", mend="Give their own.")
+    return practice
 
 
 def _require_shared(auth: Auth) -> None:

@@ -12,6 +12,7 @@ from practicum.contracts.base import utc_now
 from practicum.contracts.connectors import (
     ApiKeyAuth,
     BearerAuth,
+    ChangeKind,
     CheckReport,
     ConnectorReport,
     ConnectorSpec,
@@ -128,3 +129,11 @@ def test_type_checkers_are_told_the_same_and_nothing_is_imported_before_it_is_us
 def test_the_front_door_is_what_it_says() -> None:
     assert sorted(practicum_connectors.__all__) == practicum_connectors.__all__
     assert all(hasattr(practicum_connectors, name) for name in practicum_connectors.__all__)
+
+
+def test_two_states_of_a_system_are_compared() -> None:
+    older = compiled(document({"/x": {"get": operation(query("a"))}}))
+    newer = compiled(document({"/x": {"get": operation(query("a"), query("b", required=True))}}))
+    (change,) = older.differences(newer)
+    assert (change.kind, change.breaking) == (ChangeKind.NEW_REQUIRED, True)
+    assert older.differences(older) == ()

@@ -49,3 +49,14 @@ def test_a_pattern_that_names_nothing_is_told() -> None:
         "The pattern 'tag:nothing' names no operation.",
         "The pattern 'PATCH *' names no operation.",
     )
+
+
+def test_an_overlay_hides_an_operation_and_names_another() -> None:
+    made = described()
+    made["paths"]["/users"]["get"]["x-practicum"] = {"hide": True}
+    made["paths"]["/orders"]["post"]["x-practicum"] = {"name": "order_goods"}
+    report = check(ConnectorSpec(name="crm", base_url="http://h"), load_document(made))
+    tools = {one.operation: one.tool for one in report.operations}
+    assert "list_users" not in tools
+    assert tools["order_goods"] == "crm_order_goods"
+    assert "create_order" not in tools
