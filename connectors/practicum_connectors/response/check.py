@@ -8,6 +8,7 @@ from jsonschema.exceptions import ValidationError
 from pydantic import JsonValue
 
 from practicum.errors import DocumentError
+from practicum_connectors.catalogue.definitions import DefinitionTable
 from practicum_connectors.catalogue.schemas import SchemaConverter
 from practicum_connectors.document.load import Document
 from practicum_connectors.document.operations import Operation
@@ -33,6 +34,7 @@ class ResponseChecks:
         """
         self._document = document
         self._schemas = SchemaConverter(document, "read")
+        self._definitions = DefinitionTable(self._schemas)
         self._validators: dict[tuple[str, str, str, str], Draft202012Validator | None] = {}
 
     def warnings(self, operation: Operation, response: HttpResponse, value: JsonValue) -> list[str]:
@@ -81,7 +83,7 @@ class ResponseChecks:
     def _prepare(self, media: Node) -> Draft202012Validator | None:
         try:
             converted = self._schemas.convert(media.get("schema", {}))
-            definitions = self._schemas.closure(converted.needs)
+            definitions = self._definitions.closure(converted.needs)
         except (DocumentError, RecursionError):
             return None  # a broken description cannot be departed from
         schema = converted.schema if isinstance(converted.schema, dict) else {}
