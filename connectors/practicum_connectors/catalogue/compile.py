@@ -9,10 +9,12 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Tool
 from practicum.errors import DocumentError
 from practicum_connectors.catalogue.bodies import plan_body
+from practicum_connectors.catalogue.conventions import parameter_notes
 from practicum_connectors.catalogue.definitions import DefinitionTable
 from practicum_connectors.catalogue.effects import classify
 from practicum_connectors.catalogue.keywords import cut
 from practicum_connectors.catalogue.names import PLACES, Naming, distinct_keys, safe_key
+from practicum_connectors.catalogue.paged import NEXT_SCHEMA, is_paged
 from practicum_connectors.catalogue.plan import Argument, Security, ToolPlan
 from practicum_connectors.catalogue.schemas import Converted, Schema, SchemaConverter
 from practicum_connectors.catalogue.stated import Stated, stated
@@ -86,19 +88,21 @@ class Compiler:
             raise DocumentError(fault.detail, mend=fault.mend)
         keys = distinct_keys([(argument.name, argument.place) for argument in draft.arguments], reserved=_RESERVED)
         arguments = {key: replace(a, key=key) for key, a in zip(keys, draft.arguments, strict=True)}
-        schema, _ = shown(_input_schema(arguments), draft.needs | planned.needs, self._definitions)
+        effect = classify(operation, self._document.pointers)
+        paged = is_paged(operation, effect, self._document, [a.name for a in arguments.values()])
+        schema, _ = shown(_input_schema(arguments, paged=paged), draft.needs | planned.needs, self._definitions)
         tool = Tool.model_construct(  # validating would copy every schema; they are JSON by construction
             name=naming.tool,
             connector=self._connector,
             operation=naming.operation,
             description=_describe(operation, said),
             input_schema=schema,
-            effect=classify(operation, self._document.pointers),
+            effect=effect,
             method=operation.method,
             path=operation.path,
             idempotency_header=idempotency.name if idempotency else None,
             title=cut(operation.summary, _MOST_TITLE_CHARACTERS) or None,
-            paged=False,
+            paged=paged,
         )
         return ToolPlan(
             tool=tool,
@@ -113,6 +117,7 @@ class Compiler:
         )
 
     def _parameter(self, parameter: Parameter, draft: _Draft) -> Argument:
+        draft.notes.extend(parameter_notes(parameter, self._document.pointers))
         schema = draft.take(self._schemas.convert(parameter.schema))
         if parameter.description and isinstance(schema, dict):
             schema = {**schema, "description": cut(parameter.description)}
@@ -139,11 +144,11 @@ def _security(operation: Operation) -> Security | None:
     return None if operation.security is None else tuple(tuple(entry) for entry in operation.security)
 
 
-def _input_schema(arguments: dict[str, Argument]) -> JsonObject:
-    schema: JsonObject = {
-        "type": "object",
-        "properties": {key: _titled(key, argument.schema) for key, argument in arguments.items()},
-    }
+def _input_schema(arguments: dict[str, Argument], *, paged: bool) -> JsonObject:
+    properties = {key: _titled(key, argument.schema) for key, argument in arguments.items()}
+    if paged:
+        properties["next"] = dict(NEXT_SCHEMA)
+    schema: JsonObject = {"type": "object", "properties": cast("JsonValue", properties)}
     required = [key for key, argument in arguments.items() if argument.required]
     if required:
         schema["required"] = cast("JsonValue", required)

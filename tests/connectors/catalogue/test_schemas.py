@@ -197,6 +197,24 @@ def test_subtypes_are_found_from_below() -> None:
     assert not accepts(schema, {"pet": {"kind": "Cat"}})
 
 
+def test_a_discriminator_asks_for_its_tag_where_branches_stand_in_place() -> None:
+    card = {"type": "object", "properties": {"kind": {"const": "card"}, "number": {"type": "string"}}}
+    raw = {"oneOf": [card, {"$ref": "#/components/schemas/Cat"}], "discriminator": {"propertyName": "kind"}}
+    schema = converted(raw, "3.1.0", Cat=CAT)
+    assert accepts(schema, {"kind": "card", "number": "1"})
+    assert accepts(schema, {"kind": "Cat", "lives": 9})
+    assert not accepts(schema, {"number": "1"})
+    assert not accepts(schema, {"kind": "cow"})
+
+
+def test_nullable_beside_a_reference_is_honoured() -> None:
+    schema = converted({"$ref": "#/components/schemas/S", "nullable": True, "description": "d"}, S={"type": "string"})
+    assert schema["description"] == "d"
+    assert accepts(schema, None)
+    assert accepts(schema, "x")
+    assert not accepts(schema, 3)
+
+
 def test_what_is_left_out_is_noted() -> None:
     converter = SchemaConverter(load_document(document({})), "write")
     made = converter.convert(

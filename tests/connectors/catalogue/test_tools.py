@@ -150,3 +150,29 @@ def test_titles_that_repeat_the_key_are_dropped() -> None:
         "customer_id": {"type": "string"},
         "x": {"title": "Unit price"},
     }
+
+
+def test_what_the_overlay_states_of_an_operation_holds() -> None:
+    said = {"description": "Mine.", "effect": "money", "idempotency": "X-Request-Id"}
+    tool = tool_of(operation(query("q"), summary="Theirs", **{"x-practicum": said}))
+    assert (tool.description, tool.effect, tool.idempotency_header) == ("Mine.", "money", "X-Request-Id")
+    assert list(properties(tool)) == ["q"]
+    keyed = operation(header("Idempotency-Key"), header("X-Request-Id"), **{"x-practicum": {"idempotency": False}})
+    assert tool_of(keyed).idempotency_header is None
+    assert list(properties(tool_of(keyed))) == ["Idempotency-Key", "X-Request-Id"]
+
+
+def test_a_tool_that_answers_in_pages_takes_next() -> None:
+    tool = one_tool(document({"/things": {"get": operation(query("page"), query("next"))}}))
+    assert tool.paged
+    assert list(properties(tool)) == ["page", "next_query", "next"]
+    assert "required" not in tool.input_schema
+    assert not tool_of(operation(query("page"))).paged
+
+
+def test_conventions_are_told() -> None:
+    listed = {"type": "object", "properties": {"ids": {"type": "array", "items": {"type": "integer"}}}}
+    made = operation(query("f", listed, style="deepObject", explode=True))
+    (entry,) = compiled(document({"/things": {"get": made}})).report
+    assert entry.fidelity is Fidelity.DEGRADED
+    assert "`f[ids][]=1`" in entry.notes[0]
