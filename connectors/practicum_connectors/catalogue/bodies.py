@@ -137,7 +137,9 @@ class _Planner:
         self._note_files(chosen, others)
         shape = xml_shape(raw, pointers) if chosen.kind == "xml" else None
         if chosen.kind == "binary" or (chosen.kind == "text" and not self._fits_text(raw, chosen)):
-            schema: JsonObject = file_schema() if chosen.kind == "binary" else {"type": "string"}
+            schema: JsonObject = (
+                file_schema(cut(self.body.description)) if chosen.kind == "binary" else {"type": "string"}
+            )
             self._whole(schema)
             self.draft.body = BodyPlan(
                 chosen.media_type, chosen.kind, schema, self.body.required, False, encoding, None
@@ -158,12 +160,8 @@ class _Planner:
         return self.draft
 
     def _whole(self, schema: Schema) -> None:
-        text = self.body.description
-        if text and isinstance(schema, dict):
-            described = (
-                f"{cut(text)} {schema['description']}" if is_node(schema) and schema.get("title") == "File" else None
-            )
-            schema = {**schema, "description": described or schema.get("description", cut(text))}
+        if self.body.description and isinstance(schema, dict) and "description" not in schema:
+            schema = {**schema, "description": cut(self.body.description)}
         self.draft.arguments.append(Argument("", "body", "body", schema, self.body.required))
 
     def _fits_text(self, raw: object, chosen: Spoken) -> bool:

@@ -95,7 +95,7 @@ class BodyWriter:
         try:
             return settled(member, said.content_type if said else None)
         except UnwritableError as error:
-            raise UnwritableError(f"{name}: {error}") from None
+            raise error.inside(name) from None
 
     def _binary(self, value: JsonValue, files: Mapping[str, Payload]) -> Written:
         payload: Any = resolved(value, self.plan.schema, self.view, files)

@@ -113,10 +113,9 @@ class RequestBuilder:
         try:
             return cast("BodyWriter", self._writer).write(value, files)
         except UnwritableError as error:
-            where, colon, what = str(error).partition(": ")
-            key = self.plan.key_of("member", where.partition(".")[0]) if colon else None
-            problem = FieldProblem(where=where if key else "body", what=what if key else str(error))
-            raise self._refused(problem) from None
+            key = self.plan.key_of("member", error.where[0]) if error.where else None
+            where = ".".join((key, *error.where[1:])) if key else ".".join(("body", *error.where))
+            raise self._refused(FieldProblem(where=where, what=error.what)) from None
         except UnicodeEncodeError:
             raise self._refused(FieldProblem(where="body", what=_HALF)) from None
 

@@ -28,7 +28,7 @@ _MEDIA_TYPE = re.compile(
 _TYPES = mimetypes.MimeTypes()  # the built-in table: what a file is called must mean the same on every machine
 
 
-def resolved(value: JsonValue, schema: object, view: SchemaView, files: Mapping[str, Payload], where: str = "") -> Any:
+def resolved(value: JsonValue, schema: object, view: SchemaView, files: Mapping[str, Payload]) -> Any:
     """A value with the files in it as payloads; a new one where there are any.
 
     Args:
@@ -36,22 +36,25 @@ def resolved(value: JsonValue, schema: object, view: SchemaView, files: Mapping[
         schema: what it may be; it says where files stand.
         view: looks into it.
         files: stored artifacts by id.
-        where: path of the value, for errors.
 
     Raises:
-        UnwritableError: a file names no bytes; its text says where.
+        UnwritableError: a file names no bytes.
     """
     if isinstance(value, dict):
         if any(is_file_schema(branch) for branch in view.branches(schema)):
-            return _payload(value, files, where)
-        return {
-            name: resolved(item, view.member(schema, name), view, files, f"{where}.{name}" if where else name)
-            for name, item in value.items()
-        }
+            return _payload(value, files)
+        return {name: _inside(name, item, view.member(schema, name), view, files) for name, item in value.items()}
     if isinstance(value, list):
         inner = view.items(schema)
-        return [resolved(item, inner, view, files, f"{where}.{number}") for number, item in enumerate(value)]
+        return [_inside(str(number), item, inner, view, files) for number, item in enumerate(value)]
     return value
+
+
+def _inside(name: str, value: JsonValue, schema: object, view: SchemaView, files: Mapping[str, Payload]) -> Any:
+    try:
+        return resolved(value, schema, view, files)
+    except UnwritableError as error:
+        raise error.inside(name) from None
 
 
 def artifacts_in(value: JsonValue, schema: object, view: SchemaView) -> Iterator[str]:
@@ -140,15 +143,12 @@ def covers(media_range: str, media_type: str) -> bool:
     return wanted in {given, "*/*"} or (rest == "*" and given.startswith(f"{kind}/"))
 
 
-def _payload(value: JsonObject, files: Mapping[str, Payload], where: str) -> Payload:
-    try:
-        stored = _bytes(value, files)
-    except UnwritableError as error:
-        raise UnwritableError(f"{where}: {error}" if where else str(error)) from None
-    name, media_type = value.get("name") or stored.name, value.get("media_type") or stored.media_type
-    name, media_type = cast("str | None", name), cast("str", media_type)
+def _payload(value: JsonObject, files: Mapping[str, Payload]) -> Payload:
+    stored = _bytes(value, files)
+    name = cast("str | None", value.get("name") or stored.name)
+    media_type = cast("str", value.get("media_type") or stored.media_type)
     if media_type and (not _MEDIA_TYPE.fullmatch(media_type) or "*" in media_type):
-        raise UnwritableError(f"{where}: {media_type!r} is no media type such as image/png")
+        raise UnwritableError(f"{media_type!r} is no media type such as image/png")
     return Payload(media_type, name, stored.content, complete=True)
 
 

@@ -38,7 +38,7 @@ def write_form(value: JsonValue, encoding: Mapping[str, Encoding], arrays: Array
         try:
             pairs.extend(_field(name, member, encoding.get(name), arrays))
         except UnwritableError as error:
-            raise UnwritableError(f"{name}: {error}") from None
+            raise error.inside(name) from None
     return "&".join(pairs).encode("ascii")
 
 

@@ -44,7 +44,7 @@ def write_multipart(
         try:
             parts.extend(_written(part, said) for part in _parts(name, member, said, arrays))
         except UnwritableError as error:
-            raise UnwritableError(f"{name}: {error}") from None
+            raise error.inside(name) from None
     boundary = _boundary(parts)
     mark = f"--{boundary}".encode()
     body = b"".join(b"%b\r\n%b\r\n" % (mark, part) for part in parts)

@@ -11,7 +11,27 @@ _T = TypeVar("_T")
 
 
 class UnwritableError(Exception):
-    """A value has no form on the wire; its text says why, for the model."""
+    """A value has no form on the wire.
+
+    Attributes:
+        what: why, for the model.
+        where: names on the way to it inside of the body; empty for the body itself and for parameters.
+    """
+
+    def __init__(self, what: str, where: tuple[str, ...] = ()) -> None:
+        """Say what is wrong.
+
+        Args:
+            what: why the value cannot be written.
+            where: names on the way to it.
+        """
+        super().__init__(what)
+        self.what = what
+        self.where = where
+
+    def inside(self, name: str) -> "UnwritableError":
+        """The same, seen from one level further out."""
+        return UnwritableError(self.what, (name, *self.where))
 
 
 def text_of_scalar(value: JsonValue) -> str:

@@ -78,7 +78,7 @@ def _content(value: JsonObject, shape: XmlShape) -> Iterator[str]:
             yield escape(text_of_scalar(member), _TEXT_ESCAPES)
         elif isinstance(member, list) and not inner.wrapped:
             if not member:
-                raise UnwritableError(f"{name}: an empty list cannot be written here; leave it out")
+                raise UnwritableError("an empty list cannot be written here; leave it out", (name,))
             for item in cast("list[JsonValue]", member):
                 yield from _item(name, item, inner)
         else:
