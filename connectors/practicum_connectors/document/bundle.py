@@ -15,7 +15,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from practicum.errors import DocumentError
 from practicum_connectors.document.parse import parse
-from practicum_connectors.document.pointers import Node, Pointers, as_node, is_node, text_of
+from practicum_connectors.document.pointers import Node, Pointers, as_node, is_node, reference_of, text_of
 from practicum_connectors.document.sources import DocumentSource, absolute, may_lead, references_in
 from practicum_connectors.document.structure import Kind, Tokens, changed, held, pointer
 
@@ -77,17 +77,77 @@ async def bundled(
     Raises:
         DocumentError: what it draws in unfolds too far.
     """
-    bundle = _Bundle(root, base, given)
+    known = dict(given)
+    faults: dict[str, str] = {}
     total = 0
+
+    async def fetched(address: str) -> None:
+        nonlocal total
+        try:
+            data = await _read(read, address, MAX_TOTAL_BYTES - total)
+            total += len(data)
+            known[address] = await asyncio.to_thread(parse, data)
+        except DocumentError as error:
+            faults[address] = error.detail
+
+    for reference in _spread_references(root):
+        address = _address(reference, base)
+        if address is not None and address not in known and address not in faults:
+            await fetched(address)
+    bundle = _Bundle(_spread(root, base, known), base, known)
     while addresses := await asyncio.to_thread(bundle.needed):
         for address in addresses:
-            try:
-                data = await _read(read, address, MAX_TOTAL_BYTES - total)
-                total += len(data)
-                bundle.take(address, await asyncio.to_thread(parse, data))
-            except DocumentError as error:
-                bundle.fail(address, error.detail)
+            await fetched(address)
+            if address in faults:
+                bundle.fail(address, faults[address])
+            else:
+                bundle.take(address, known[address])
     return await asyncio.to_thread(bundle.result)
+
+
+def _maps(root: Node) -> Iterator[Tokens]:
+    """Where a document keeps objects by name, and may refer to another document for all of them at once."""
+    yield from ((key,) for key in ("paths", "webhooks", "definitions", "parameters", "responses"))
+    yield from (("components", key) for key in as_node(root.get("components")))
+
+
+def _spread_references(root: Node) -> list[str]:
+    found = (
+        as_node(as_node(root.get(place[0])).get(place[1])) if place[1:] else root.get(place[0]) for place in _maps(root)
+    )
+    return [text for value in found if (text := reference_of(value)) is not None and not text.startswith("#")]
+
+
+def _address(reference: str, base: str) -> str | None:
+    try:
+        address, _ = absolute(reference, base)
+    except ValueError:
+        return None
+    return address if may_lead(base, address) and address != base else None
+
+
+def _spread(root: Node, base: str, known: Mapping[str, Any]) -> Node:
+    """The document with a reference for each object where it has one for all of a kind (`paths: {$ref: ...}`)."""
+    out = dict(root)
+    for place in _maps(root):
+        holder = out if not place[1:] else dict(as_node(out[place[0]]))
+        reference = reference_of(holder.get(place[-1]))
+        address = None if reference is None or reference.startswith("#") else _address(reference, base)
+        if reference is None or address not in known:
+            continue
+        fragment = absolute(reference, base)[1]
+        try:
+            names = as_node(Pointers(as_node(known[address])).at(f"#{fragment}"))
+        except DocumentError:
+            continue
+        holder[place[-1]] = {name: {"$ref": f"{address}{pointer((*_keys(fragment), name))}"} for name in names}
+        if place[1:]:
+            out[place[0]] = holder
+    return out
+
+
+def _keys(fragment: str) -> Tokens:
+    return tuple(unquote(key).replace("~1", "/").replace("~0", "~") for key in fragment.split("/")[1:])
 
 
 async def _read(read: DocumentSource | None, address: str, left: int) -> bytes:

@@ -221,6 +221,31 @@ def test_parts_that_lie_in_each_other_are_a_bomb() -> None:
         together(document({"/a": {"post": operation(body={"anyOf": inner})}}), shelf)
 
 
+def test_all_objects_of_a_kind_can_stand_elsewhere() -> None:
+    root: Json = {
+        "openapi": "3.1.0",
+        "paths": {"$ref": "paths.json"},
+        "components": {"schemas": {"$ref": "parts.json#/a~1b"}, "parameters": {"$ref": "absent.json"}},
+    }
+    item = {"post": operation(body={"$ref": "openapi.json#/components/schemas/Pet"})}
+    shelf = Shelf(
+        {
+            "https://docs.example.com/api/paths.json": {"/x/{id}": item},
+            "https://docs.example.com/api/parts.json": {
+                "a/b": {"Pet": {"properties": {"o": {"$ref": "#/a~1b/Owner"}}}, "Owner": {}}
+            },
+        }
+    )
+    made, _ = together(root, shelf)
+    assert sorted(shelf.asked) == [f"https://docs.example.com/api/{name}.json" for name in ("absent", "parts", "paths")]
+    (found,) = list_operations(load_document(made))
+    assert isinstance(found, Operation)
+    assert found.path == "/x/{id}"
+    pointers = load_document(made).pointers
+    owner = pointers.follow(pointers.at("#/components/schemas/Pet"))["properties"]["o"]["$ref"]
+    assert pointers.at(owner) == {}
+
+
 def test_swagger_parts_go_where_swagger_keeps_them() -> None:
     root = {"swagger": "2.0", "paths": {"/a": {"$ref": "p.json"}}}
     shelf = Shelf(
