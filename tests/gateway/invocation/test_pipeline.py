@@ -178,7 +178,7 @@ async def test_where_the_system_knows_the_key_the_doubt_is_cleared(free: House, 
 
 @pytest.mark.parametrize("second", ["lose", "busy", "refuse"])
 async def test_a_doubt_that_is_not_cleared_stays(free: House, shop: Shop, second: str) -> None:
-    shop.moods["create_refund"] = ["lose", second]
+    shop.moods["create_refund"] = ["lose", second, second, second]
     observation = await free.pipeline.invoke(call("shop_create_refund", {"order": 1, "amount": 5}))
     assert observation.status is CallStatus.IN_DOUBT
     assert len(shop.refunds) == 1
