@@ -180,7 +180,7 @@ class Seen(Content):
         warnings: words that must occur in the warnings; none may be there if empty.
         truncated: whether something was left out.
         next: the request that the handle for more leads to; there must be no handle if None.
-        artifacts: what was kept beside the text, all of it.
+        artifacts: what was kept beside the text, all of it; not looked at if None.
         departures: how often the answer departed from the document.
         limit: most characters of content that the caller allows.
     """
@@ -191,7 +191,7 @@ class Seen(Content):
     warnings: tuple[str, ...] = ()
     truncated: bool = False
     next: Wire | None = None
-    artifacts: tuple[File, ...] = ()
+    artifacts: tuple[File, ...] | None = ()
     departures: int | None = None
     limit: int | None = None
 

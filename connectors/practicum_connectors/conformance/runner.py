@@ -199,6 +199,8 @@ def _seen_differences(expected: Seen, observed: Observed) -> Iterator[str]:
         yield f"truncated is {seen.truncated}"
     if expected.departures not in {None, observed.departures}:
         yield f"{observed.departures} departures are counted, not {expected.departures}"
+    if expected.artifacts is None:
+        return
     given = [(entry.media_type, entry.name) for entry in seen.artifacts]
     asked = [(file.media_type, file.name) for file in expected.artifacts]
     if given != asked or [entry.id for entry in seen.artifacts] != [key for key, _ in observed.payloads]:

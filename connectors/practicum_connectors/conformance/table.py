@@ -57,7 +57,7 @@ def summary(expect: Expected) -> str:
     if expect.seen is not None:
         said.append(f"told: {expect.seen.status}" + (", cut" if expect.seen.truncated else ""))
         said += [f"next: {expect.seen.next.line}"] if expect.seen.next else []
-        said += [f"artifact {file.media_type}" for file in expect.seen.artifacts]
+        said += [f"artifact {file.media_type}" for file in expect.seen.artifacts or ()]
     return "; ".join(said or [*_reports(expect), *_tools(expect)])
 
 
