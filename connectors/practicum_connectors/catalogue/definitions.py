@@ -162,7 +162,8 @@ class DefinitionTable:
 
     def _self_including(self, circle: list[str]) -> DocumentError | None:
         """A circle that never leaves the value it speaks of: no value can ever be checked against it."""
-        inside = {name: [need for need in _included(self._entries[name].schema) if need in circle] for name in circle}
+        known = set(circle)
+        inside = {name: [need for need in _included(self._entries[name].schema) if need in known] for name in circle}
         for start in circle:
             trail = _trail(start, inside)
             if trail:

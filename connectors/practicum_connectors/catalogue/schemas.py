@@ -6,7 +6,6 @@ and shared by every tool that reaches them. What a document says in the manner o
 
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -84,30 +83,6 @@ class SchemaConverter:
         book = _Notebook()
         schema = self._schema(raw, book)
         return Converted(schema, frozenset(book.needs), tuple(book.notes))
-
-    def definitions(self, needs: Iterable[str]) -> tuple[dict[str, JsonValue], tuple[str, ...]]:
-        """The definitions reachable from some names, by name in order, and what was left out in them.
-
-        Raises:
-            DocumentError: a reference in one of them is broken or points outside the document.
-        """
-        found: dict[str, Converted] = {}
-        waiting = list(needs)
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found[name] = self.definition(name)
-                waiting.extend(found[name].needs)
-        notes = dict.fromkeys(note for name in sorted(found) for note in found[name].notes)
-        return {name: found[name].schema for name in sorted(found)}, tuple(notes)
-
-    def closure(self, needs: Iterable[str]) -> JsonObject:
-        """The definitions reachable from some names, by name in order.
-
-        Raises:
-            DocumentError: a reference in one of them is broken or points outside the document.
-        """
-        return self.definitions(needs)[0]
 
     def hidden(self, raw: object) -> bool:
         """Whether a property is left out in this direction."""

@@ -6,6 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from practicum_connectors import load_document
+from practicum_connectors.catalogue.definitions import DefinitionTable
 from practicum_connectors.catalogue.schemas import Converted, Direction, SchemaConverter
 from tests.connectors.documents import Json, document
 
@@ -14,7 +15,7 @@ def converted(schema: Any, version: str = "3.0.3", direction: Direction = "write
     """The schema with its definitions, valid by the meta-schema."""
     converter = SchemaConverter(load_document(document({}, version, components={"schemas": schemas})), direction)
     made: Converted = converter.convert(schema)
-    definitions, _ = converter.definitions(made.needs)
+    definitions = DefinitionTable(converter).closure(made.needs)
     whole: Any = made.schema if isinstance(made.schema, dict) else {"allOf": [made.schema]}
     whole = {**whole, **({"$defs": definitions} if definitions else {})}
     Draft202012Validator.check_schema(whole)
@@ -114,7 +115,7 @@ def test_definitions_of_the_same_name_are_told_apart() -> None:
     source = document({}, components={"schemas": {"X": {"type": "string"}}, "responses": {"X": {"type": "integer"}}})
     converter = SchemaConverter(load_document(source), "write")
     made = converter.convert({"anyOf": [{"$ref": "#/components/schemas/X"}, {"$ref": "#/components/responses/X"}]})
-    definitions, _ = converter.definitions(made.needs)
+    definitions = DefinitionTable(converter).closure(made.needs)
     assert sorted(str(value) for value in definitions.values()) == ["{'type': 'integer'}", "{'type': 'string'}"]
 
 
