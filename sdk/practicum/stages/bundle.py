@@ -136,13 +136,16 @@ def read_bundle(folder: Path, *, check: bool = True) -> Bundle:
             f"{folder} holds no bundle: {error.strerror}.", mend="Name the --out folder of a training run that is done."
         ) from error
     except ValidationError as error:
-        raise ConfigurationError(f"{path} is damaged: {error.errors()[0]['msg']}.", mend="Train it again.") from error
+        raise ConfigurationError(
+            f"{path} is damaged: {error.errors()[0]['msg']}.", mend="Train it again in a new folder."
+        ) from error
     if check:
         found = hashes(folder, bundle.files)
         changed = sorted(name for name, digest in bundle.files.items() if found.get(name) != digest)
         if changed:
             raise ConfigurationError(
-                f"The bundle {folder} was changed: {', '.join(changed)}.", mend="Copy it again, or train it again."
+                f"The bundle {folder} was changed: {', '.join(changed)}.",
+                mend="Copy it again, or train it again in a new folder.",
             )
     return bundle
 

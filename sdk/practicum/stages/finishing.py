@@ -8,6 +8,7 @@ from practicum.contracts.base import utc_now
 from practicum.stages._trl import adapter_gguf
 from practicum.stages._trl.checkpoints import Course
 from practicum.stages._trl.models import Loaded
+from practicum.stages._trl.saving import saving
 from practicum.stages.bundle import GGUF, WEIGHTS, Base, Bundle, Kind, Source, files_below, hashes, write_bundle
 from practicum.stages.runs import Run
 from practicum.stages.settings import Training
@@ -28,12 +29,17 @@ def finish(
     sources: tuple[Source, ...],
     steps: int,
 ) -> Bundle:
-    """Make the run's folder a bundle; from here on it is done and will not be trained again."""
-    loaded.save(run.folder)
-    names = files_below(run.folder, WEIGHTS)
-    if loaded.kind is Kind.ADAPTER and adapter_gguf.servable(loaded):
-        adapter_gguf.write(loaded, run.folder / GGUF)
-        names.append(GGUF)
+    """Make the run's folder a bundle; from here on it is done and will not be trained again.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
+    with saving(run.folder):
+        loaded.save(run.folder)
+        names = files_below(run.folder, WEIGHTS)
+        if loaded.kind is Kind.ADAPTER and adapter_gguf.servable(loaded):
+            adapter_gguf.write(loaded, run.folder / GGUF)
+            names.append(GGUF)
     bundle = Bundle(
         created=utc_now(),
         stage=stage,

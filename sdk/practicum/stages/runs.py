@@ -20,12 +20,13 @@ from pydantic import JsonValue, ValidationError
 
 from practicum.contracts.base import JsonObject, Value
 from practicum.errors import ConfigurationError, ConflictError
-from practicum.files import write_whole
+from practicum.files import writable, write_whole
 from practicum.stages.balance import BalanceState
 from practicum.stages.bundle import BUNDLE
 from practicum.stages.progress import Progress
 
 RUN = "run.json"
+LOCK = ".lock"
 STEPS = "steps.jsonl"
 STATE = "practicum.json"
 """Written last into a checkpoint: one without it was being written when the run was stopped."""
@@ -89,9 +90,14 @@ class Run:
             write_whole(path, "".join(kept))
 
     def record(self, progress: Progress) -> None:
-        """Write a finished step down."""
+        """Write a finished step down.
+
+        Raises:
+            ConfigurationError: it cannot be written.
+        """
         line = {"step": progress.step, "seconds": round(progress.seconds, 3), **progress.figures}
-        with (self.folder / STEPS).open("a", encoding="utf-8") as out:
+        path = self.folder / STEPS
+        with writable(path), path.open("a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
 
     def clear(self) -> None:
@@ -119,7 +125,7 @@ def run_in(folder: Path, plan: JsonObject) -> Generator[Run]:
     mark = _Mark(plan=plan, fingerprint=_fingerprint(plan))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
+        lock = (folder / LOCK).open("w")
     except OSError as error:
         raise ConfigurationError(f"{folder} cannot be written: {error}", mend="Name another folder.") from error
     with lock:
@@ -134,7 +140,8 @@ def run_in(folder: Path, plan: JsonObject) -> Generator[Run]:
 def _check(folder: Path, mark: _Mark) -> None:
     path = folder / RUN
     if not path.is_file():
-        if any(entry.name != ".lock" for entry in folder.iterdir()):
+        # A draft of the mark is left by a process that was killed as it began.
+        if any(entry.name != LOCK and not entry.name.startswith(f".{RUN}.") for entry in folder.iterdir()):
             raise ConflictError(f"{folder} holds something else than a training run.", mend="Name a new folder.")
         write_whole(path, mark.model_dump_json(indent=2) + "\n")
         return

@@ -1,6 +1,7 @@
 """Killed without warning, training goes on where it was whole, and ends where it would have ended."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from practicum.contracts.base import JsonObject
+from practicum.errors import ConfigurationError
 from practicum.stages._trl import libraries
 from practicum.stages.bases import find_base
+from practicum.stages.bundle import read_bundle
+from practicum.stages.progress import Progress
 from practicum.stages.settings import Lora
 from practicum.stages.sft import train_sft
 from tests.sdk.stages import school as schools
@@ -68,6 +72,51 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(taught: School, tmp_path: 
     for mine, other in zip(measured(cut), measured(whole), strict=True):
         assert mine == pytest.approx(other, rel=1e-4, abs=1e-6)
     assert same_weights(cut, whole)
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(taught: School, tmp_path: Path, stage: str) -> None:
+    out, steps = tmp_path / "out", list[int]()
+
+    def listen(progress: Progress) -> None:
+        steps.append(progress.step)
+        if progress.step == 3:
+            bound(100_000)  # bytes of a file: less than the weights have
+
+    try:
+        with pytest.raises(ConfigurationError, match=r"cannot be written to .*out, where \d+ MiB are free") as caught:
+            train(taught.folder, stage, out, listen)
+    finally:
+        bound(None)
+    assert "the same command goes on" in str(caught.value)
+    assert steps == [1, 2, 3, 4]
+    assert trained(taught, stage, out) == [3, 4, 5, 6]  # the checkpoint of step 4 was not whole
+    assert read_bundle(out).steps == STEPS
+
+
+def test_the_weights_that_find_no_room_at_the_end_are_written_later(taught: School, tmp_path: Path) -> None:
+    out, steps = tmp_path / "out", list[int]()
+
+    def listen(progress: Progress) -> None:
+        steps.append(progress.step)
+        if progress.step == 2:
+            bound(100_000)
+
+    settings = schools.sft(epochs=1, rows_per_step=30, rows_at_once=30)  # no checkpoint before the end
+    try:
+        with pytest.raises(ConfigurationError, match="cannot be written"):
+            train_sft(taught.dataset, taught.base, out, settings, listener=listen)
+    finally:
+        bound(None)
+    assert not (out / "bundle.json").exists()
+    assert train_sft(taught.dataset, taught.base, out, settings).steps == 2
+    assert read_bundle(out).steps == 2
+
+
+def bound(size: int | None) -> None:
+    """Let no file of this process grow larger, as a disk that is full does; None for no bound."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most if size is None else size, most))
 
 
 def same_weights(one: Path, other: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from practicum.stages._trl import libraries
 from practicum.stages._trl.models import device
+from practicum.stages._trl.saving import saving
 from practicum.stages.balance import BalanceState
 from practicum.stages.progress import Listener, Progress
 from practicum.stages.runs import Checkpoint, CheckpointState, Run, write_state
@@ -121,7 +122,8 @@ def kept(parent: Any, settings: Training, course: Course, *, falling: bool) -> A
             """The bundle's manifest says it."""
 
         def _save_checkpoint(self, model: Any, trial: Any) -> None:
-            parent._save_checkpoint(self, model, trial)  # noqa: SLF001  the hook that this class replaces
+            with saving(course.run.folder):
+                parent._save_checkpoint(self, model, trial)  # noqa: SLF001  the hook that this class replaces
             course.mark(int(self.state.global_step))
 
     return Kept

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from practicum.errors import MissingExtraError
@@ -108,5 +109,17 @@ def gguf() -> Any:
     """
     with _extra("Writing a GGUF file"):
         import gguf as library
+
+    return library
+
+
+def safetensors() -> Any:
+    """The files in which weights lie, which come with Transformers.
+
+    Raises:
+        MissingExtraError: they are not installed.
+    """
+    with _extra("Training"):
+        library: Any = import_module("safetensors")
 
     return library

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from practicum.files import whole_folder
 from practicum.stages._trl import libraries
+from practicum.stages._trl.saving import saving
 from practicum.stages.extra import require
 
 
@@ -28,6 +29,6 @@ def convert(source: Path, folder: Path) -> None:
     model.is_quantized = False
     del model.quantization_method
     del model.config.quantization_config
-    with whole_folder(folder) as draft:
+    with whole_folder(folder) as draft, saving(folder.parent):
         model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
