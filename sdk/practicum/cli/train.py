@@ -45,7 +45,9 @@ def sft(
     base: Annotated[str, typer.Option(help="'smollm2', or a folder that transformers can load.")],
     out: OutOption,
     full: Annotated[bool, typer.Option("--full", help="Train the whole model instead of an adapter.")] = False,
-    system: Annotated[str | None, typer.Option(help="System message with which the episodes were recorded.")] = None,
+    system: Annotated[
+        str | None, typer.Option(help="System message to serve it with; without, the one that the episodes began with.")
+    ] = None,
     epochs: Annotated[float | None, typer.Option(help="Times that every row is seen.")] = None,
     rate: RateOption = None,
     codec: Annotated[str, typer.Option(help="Dialect of the rows.")] = CODEC,
@@ -106,6 +108,7 @@ def _assigned(named: Mapping[str, JsonValue]) -> list[str]:
 
 
 def _patiently(out: Path, train: Callable[[], Bundle]) -> Bundle:
+    remark(f"training in {out}; the model is loaded first")
     try:
         with interruptible():
             return train()

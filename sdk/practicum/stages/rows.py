@@ -21,11 +21,13 @@ class Rows:
         folder: where they were read.
         digest: of the dataset.
         rows: the rows.
+        systems: the system messages that their episodes began with; an empty one where there was none.
     """
 
     folder: Path
     digest: str
     rows: tuple[TokenRow, ...]
+    systems: tuple[str, ...]
 
     @property
     def trainable(self) -> int:
@@ -53,7 +55,7 @@ def read_rows(folder: Path, codec: Codec) -> Rows:
             f"({codec.template_hash[:12]}).",
             mend="Record the episodes again: a model must be trained in the dialect that it is served in.",
         )
-    return Rows(folder, dataset.digest, tuple(dataset.token_rows()))
+    return Rows(folder, dataset.digest, tuple(dataset.token_rows()), dataset.manifest.systems)
 
 
 def check_rows(rows: Sequence[TokenRow], *, vocabulary: int, context: int, stops: Collection[int]) -> None:

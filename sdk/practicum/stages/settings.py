@@ -69,7 +69,7 @@ class SftSettings(Training):
         epochs: times that every row is seen.
         rows_per_step: rows of one optimiser step.
         falling: whether the rate falls in a line to zero after the warm-up, or stays.
-        system: system message that the episodes began with, for whoever serves the model; None for the gateway's own.
+        system: system message with which the model will be served; None for the one that the episodes began with.
     """
 
     rate: float = Field(default=5e-4, gt=0)

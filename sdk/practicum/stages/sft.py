@@ -51,6 +51,7 @@ def train_sft(
     settings = settings or SftSettings()
     dialect = codec_named(codec)
     rows = read_rows(dataset, dialect)
+    system = _system(rows, settings)
     with run_in(out, _plan(rows, base, settings, codec)) as run:
         if run.finished:
             return read_bundle(out)
@@ -68,10 +69,20 @@ def train_sft(
             stage="sft",
             base=base,
             parent=None,
-            system=settings.system,
+            system=system,
             sources=(source_of(rows),),
             steps=steps,
         )
+
+
+def _system(rows: Rows, settings: SftSettings) -> str | None:
+    """The system message that the model will be served with: the one that its rows begin with."""
+    if settings.system is None and len(rows.systems) > 1:
+        raise ConfigurationError(
+            f"The rows were recorded with {len(rows.systems)} system messages, and a model is served with one.",
+            mend="Name one of them, or build a dataset of episodes that have theirs in common.",
+        )
+    return next(iter(rows.systems), None) if settings.system is None else settings.system
 
 
 def source_of(rows: Rows) -> Source:

@@ -1,11 +1,14 @@
 """Supervised fine-tuning: TRL's loop, our loss, adapters, refusals."""
 
+import json
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from practicum.datasets import Dataset, Format, build
 from practicum.errors import ConfigurationError, RequestError
 from practicum.stages._trl import libraries
 from practicum.stages.bundle import GGUF, Kind, read_bundle
@@ -15,6 +18,7 @@ from practicum.stages.rows import check_rows, read_rows
 from practicum.stages.settings import Lora
 from practicum.stages.sft import train_sft
 from tests.sdk.stages import school as schools
+from tests.sdk.stages.house import SYSTEM
 from tests.sdk.stages.school import School, load, policy
 
 pytestmark = pytest.mark.train
@@ -135,9 +139,41 @@ def test_a_row_without_a_trainable_token_is_refused(taught: School) -> None:
         check_rows([rows[0], mute], vocabulary=loaded.vocabulary, context=loaded.context, stops={loaded.stop})
 
 
+def test_training_begins_with_no_such_row_in_its_dataset(taught: School, tmp_path: Path) -> None:
+    """A manifest that fits its rows does not make them rows that can be learned from."""
+    manifest = Dataset(taught.dataset).manifest
+    lines = (taught.dataset / "tokens.jsonl").read_text().splitlines()
+    mute = json.loads(lines[7])
+    mute["labels"] = [-100] * len(mute["labels"])
+    text = "\n".join([*lines[:7], json.dumps(mute), *lines[8:]]) + "\n"
+    (file,) = manifest.files
+    told = file.model_copy(update={"sha256": sha256(text.encode()).hexdigest()})
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tokens.jsonl").write_text(text)
+    (tmp_path / "data" / "manifest.json").write_text(manifest.model_copy(update={"files": (told,)}).model_dump_json())
+    steps: list[Progress] = []
+    with pytest.raises(RequestError, match="1 of 60 rows cannot be trained on: episode episode-7, step 0: it holds no"):
+        train_sft(tmp_path / "data", taught.base, tmp_path / "out", schools.sft(epochs=1), listener=steps.append)
+    assert steps == []
+    assert not (tmp_path / "out" / "bundle.json").exists()
+
+
 def test_a_system_message_that_the_rows_do_not_have_is_refused(taught: School, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="do not begin with the system message"):
         train_sft(taught.dataset, taught.base, tmp_path / "out", schools.sft(system="Be rude."))
+
+
+def test_a_model_is_served_with_the_system_message_of_its_rows(taught: School, tmp_path: Path) -> None:
+    unnamed = schools.sft(epochs=1, system=None)
+    assert train_sft(taught.dataset, taught.base, tmp_path / "out", unnamed).system == SYSTEM
+    one, two = (taught.played[number].trajectory.model_copy(update={"rewards": ()}) for number in (0, 1))
+    brief = two.messages[0].model_copy(update={"content": "Be quick."})
+    records = [one, two.model_copy(update={"messages": (brief, *two.messages[1:])})]
+    build("two", records, tmp_path / "two", format=Format.SFT)
+    assert read_rows(tmp_path / "two", load(taught.base).codec).systems == ("Be quick.", SYSTEM)
+    with pytest.raises(ConfigurationError, match="recorded with 2 system messages"):
+        train_sft(tmp_path / "two", taught.base, tmp_path / "b", unnamed)
+    assert train_sft(tmp_path / "two", taught.base, tmp_path / "b", schools.sft(epochs=1)).system == SYSTEM
 
 
 def test_time_that_is_up_ends_training_and_keeps_what_was_learned(taught: School, tmp_path: Path) -> None:
