@@ -2,6 +2,7 @@ import pytest
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import Limits
+from practicum.contracts.messages import Message
 from practicum.contracts.models import Sampled
 from practicum.contracts.tasks import Split, Task, Verdict
 from practicum.contracts.tools import Observation
@@ -10,8 +11,8 @@ from practicum.stages.advantages import advantages
 from practicum.stages.groups import batch_of
 from practicum.stages.lockstep import Played, play
 from practicum.stages.practices import Practices
-from tests.sdk.stages.clerk import Letters, Scripted, clerk
-from tests.sdk.stages.house import LAMPS_SUITE, SYSTEM, House, Lamps
+from tests.sdk.stages.clerk import Letters, Scripted, calls, clerk, says
+from tests.sdk.stages.house import DONE, LAMPS_SUITE, SYSTEM, House, Lamps
 
 LETTERS = Letters()
 TRAIN = LAMPS_SUITE.tasks(Split.TRAIN)
@@ -79,6 +80,47 @@ def test_a_lost_attempt_is_outside_baseline_and_loss() -> None:
     for row, expected in zip(batch.rows, advantages(rewards), strict=True):
         assert row.advantage == (expected or 0.0)
         assert any(row.trained) == (expected is not None)
+
+
+class ThirdFalls(House):
+    """The third house falls apart at the first touch."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).made += 1
+        self._falls = type(self).made == 3
+
+    async def call(self, tool: str, arguments: JsonObject, key: str) -> Observation:
+        if self._falls:
+            raise ConnectionError
+        return await super().call(tool, arguments, key)
+
+
+def test_one_failure_of_the_infrastructure_leaves_the_others_what_they_are_worth_by_hand() -> None:
+    ThirdFalls.made = 0
+    room = int(DARKEN.prompt.split()[1])
+    turns = iter(
+        [calls("house_off", room), calls("house_off", room), calls("house_off", room), calls("house_on", room)]
+    )
+
+    def say(conversation: str) -> Message:
+        return says(DONE) if "tool\n" in conversation else next(turns)
+
+    with Practices(Lamps(house=ThirdFalls), 4) as practices:
+        limits = Limits(steps=4, errors_in_a_row=2)
+        played = play(LAMPS_SUITE, [DARKEN] * 4, Scripted(say), practices, limits=limits, system=SYSTEM)
+    assert [one.verdict.reward for one in played] == [1.0, 1.0, None, 0.0]
+
+    batch = batch_of(played, 4)
+
+    # The mean of 1, 1, 0 is 2/3, their sample deviation sqrt(((1/3)**2 + (1/3)**2 + (2/3)**2) / 2) = 0.57735, and TRL
+    # adds 0.0001 to it. A zero in the third's place would give 0.8660, 0.8660, -0.8660, -0.8660.
+    assert [row.advantage for row in batch.rows] == pytest.approx([0.57725, 0.57725, 0.0, -1.15450], abs=1e-5)
+    assert [any(row.trained) for row in batch.rows] == [True, True, False, True]
+    assert (batch.figures["lost"], batch.figures["reward"]) == (1.0, pytest.approx(2 / 3))
+    assert batch.outcomes == {"darken": (1.0, 1.0, 0.0)}
 
 
 def test_a_group_without_a_difference_is_not_trained() -> None:

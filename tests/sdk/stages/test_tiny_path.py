@@ -1,4 +1,4 @@
-"""From records to a better model: build, SFT, GRPO, evaluation, with a model of 0.3 million parameters."""
+"""From records to a better model: build, SFT, GRPO, evaluation, promotion; with a model of 0.3 million parameters."""
 
 from pathlib import Path
 
@@ -6,6 +6,8 @@ import pytest
 
 from practicum.codecs.codec import text_of
 from practicum.contracts.evaluation import EvaluationReport
+from practicum.contracts.promotion import PromotionRequest
+from practicum.errors import ConflictError
 from practicum.evaluation import compare
 from practicum.stages._trl.models import tokenise
 from practicum.stages.bundle import Bundle, read_bundle
@@ -16,6 +18,7 @@ from practicum.stages.progress import Progress
 from practicum.stages.rows import read_rows
 from practicum.stages.sft import train_sft
 from practicum.trajectories.tokens import IGNORED
+from practicum_gateway.models.evidence import judge
 from tests.sdk.stages.house import LAMPS_SUITE, SYSTEM, TOOLS
 from tests.sdk.stages.school import LIMITS, grpo, load, policy, school, sft
 
@@ -39,6 +42,7 @@ def test_practice_mends_what_the_records_taught_wrongly(tmp_path: Path, seed: in
     assert after.success.n == 20
     assert after.success.value - before.success.value >= 0.20
     assert compare(before, after).better
+    promoted(before, after)
 
     assert lineage(shown) == ("sft", None, [("dataset", str(taught.dataset))])
     assert lineage(practised) == ("grpo", shown.digest, [("suite", "lamps")])
@@ -49,6 +53,15 @@ def test_practice_mends_what_the_records_taught_wrongly(tmp_path: Path, seed: in
         assert one.figures["logprob_distance"] < 1e-3
         assert one.figures["lost"] == 0
         assert one.figures["trained_tokens"] > 0
+
+
+def promoted(before: EvaluationReport, after: EvaluationReport) -> None:
+    """By these reports the gateway lets the better one take the place of the other, and not the other way round."""
+    forward = PromotionRequest(version=after.version, evaluation=after, against=before)
+    assert judge(before.model, before.version, forward) == compare(before, after)
+    backward = PromotionRequest(version=before.version, evaluation=before, against=after)
+    with pytest.raises(ConflictError, match="is not shown to be better"):
+        judge(after.model, after.version, backward)
 
 
 def held_out(folder: Path, name: str, seed: int) -> EvaluationReport:
