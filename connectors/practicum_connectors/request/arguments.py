@@ -77,15 +77,15 @@ def _is_deeper(value: Any, levels: int) -> bool:
     """Whether lists and objects stand in each other more often than so; told without descending into them."""
     layer: list[Any] = [value]
     for _ in range(levels):
-        layer = [
-            inner
-            for outer in layer
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
-        ]
+        inside = [inner for outer in layer for inner in _items(outer)]
+        layer = [inner for inner in inside if isinstance(inner, dict | list)]
         if not layer:
             return False
     return True
+
+
+def _items(value: Any) -> list[Any]:
+    return list(cast("dict[str, Any]", value).values()) if isinstance(value, dict) else cast("list[Any]", value)
 
 
 def _causes(error: ValidationError) -> list[ValidationError]:

@@ -8,7 +8,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.etree import ElementTree as ET
 
@@ -86,30 +86,38 @@ def listed_objects(draw: st.DrawFn) -> Drawn:
     return Drawn(schema, draw(st.lists(item, min_size=draw(FEWEST), max_size=2)))
 
 
+def mapped(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def listed(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
 def text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def flat(value: Any) -> list[str]:
     """Names and texts of an object one after the other, or the texts of a list."""
-    if isinstance(value, dict):
+    if mapped(value):
         return [part for name, member in value.items() for part in (name, text(member))]
     return [text(item) for item in value]
 
 
 def hollow(value: Any) -> bool:
     """Whether an empty list or object stands somewhere in it: nothing would be sent for it."""
-    if isinstance(value, dict | list):
-        return not value or any(map(hollow, value.values() if isinstance(value, dict) else value))
+    if mapped(value) or listed(value):
+        return not value or any(map(hollow, value.values() if mapped(value) else value))
     return False
 
 
 def brackets(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
+    if mapped(value):
         for key, member in value.items():
             yield from brackets(f"{name}[{key}]", member)
-    elif isinstance(value, list):
-        nested = any(isinstance(item, dict | list) for item in value)
+    elif listed(value):
+        nested = any((mapped(item) or listed(item)) for item in value)
         for number, item in enumerate(value):
             yield from brackets(f"{name}[{number}]" if nested else f"{name}[]", item)
     else:
@@ -128,16 +136,12 @@ def parameters(draw: st.DrawFn, name: str, location: str) -> tuple[Json, Any]:
 def pairs_of(made: Json, value: Any) -> list[tuple[str, str]]:
     """What a query parameter is, decoded."""
     name, style = made["name"], made["style"]
-    if not isinstance(value, dict | list):
+    if not (mapped(value) or listed(value)):
         return [(name, text(value))]
     if style == "deepObject":
         return list(brackets(name, value))
     if made["explode"]:
-        return (
-            [(key, text(item)) for key, item in value.items()]
-            if isinstance(value, dict)
-            else [(name, text(i)) for i in value]
-        )
+        return [(key, text(item)) for key, item in value.items()] if mapped(value) else [(name, text(i)) for i in value]
     return [(name, BETWEEN[style].join(flat(value)))]
 
 
@@ -147,24 +151,24 @@ def segment_of(made: Json, value: Any) -> str:
     named = f"{made['name']}="
     lead = {"simple": "", "label": ".", "matrix": ";"}[style]
     between = {"simple": ",", "label": ".", "matrix": ";"}[style] if explode else ","
-    if isinstance(value, dict) and explode:
+    if mapped(value) and explode:
         return lead + between.join(f"{name}={text(item)}" for name, item in value.items())
-    if isinstance(value, list) and explode and style == "matrix":
+    if listed(value) and explode and style == "matrix":
         return lead + ";".join(f"{named}{text(item)}" for item in value)
-    inside = between.join(flat(value)) if isinstance(value, dict | list) else text(value)
+    inside = between.join(flat(value)) if (mapped(value) or listed(value)) else text(value)
     return lead + (named if style == "matrix" else "") + inside
 
 
 def header_of(made: Json, value: Any) -> str:
-    if isinstance(value, dict) and made["explode"]:
+    if mapped(value) and made["explode"]:
         return ",".join(f"{name}={text(item)}" for name, item in value.items())
-    return ",".join(flat(value)) if isinstance(value, dict | list) else text(value)
+    return ",".join(flat(value)) if (mapped(value) or listed(value)) else text(value)
 
 
 def unwritable(made: Json, value: Any) -> bool:
     """Whether OpenAPI has no way to say a value in a parameter's style."""
-    items = flat(value) if isinstance(value, dict | list) else [text(value)]
-    inside = isinstance(value, dict | list)
+    items = flat(value) if (mapped(value) or listed(value)) else [text(value)]
+    inside = mapped(value) or listed(value)
     match made["in"]:
         case "path":
             nothing = value == "" or not segment_of(made, value).strip(".")
@@ -203,16 +207,16 @@ def unsendable(media_type: str, value: Json) -> bool:
         return any(map(hollow, members))
     if media_type == MULTIPART:
         return [] in members
-    lists_inside = [inner for member in members if isinstance(member, dict) for inner in member.values()]
+    lists_inside = [inner for member in members if mapped(member) for inner in member.values()]
     return media_type == "application/xml" and [] in [*members, *lists_inside]
 
 
 def parts_of(value: Json) -> Iterator[tuple[str, str | None, bytes]]:
     for name, member in value.items():
-        for item in member if isinstance(member, list) else [member]:
+        for item in member if listed(member) else [member]:
             if name == "file":
                 yield name, item["name"], base64.b64decode(item["base64"])
-            elif isinstance(item, dict):
+            elif mapped(item):
                 yield name, None, json.dumps(item, ensure_ascii=False).encode()
             else:
                 yield name, None, text(item).encode()
@@ -220,15 +224,15 @@ def parts_of(value: Json) -> Iterator[tuple[str, str | None, bytes]]:
 
 def fields_of(value: Json) -> Iterator[tuple[str, str]]:
     for name, member in value.items():
-        if isinstance(member, list) and not any(isinstance(item, dict) for item in member):
+        if listed(member) and not any(mapped(item) for item in member):
             yield from ((name, text(item)) for item in member)
         else:
             yield from brackets(name, member)
 
 
 def leaves_of(value: Any) -> list[str]:
-    if isinstance(value, dict | list):
-        inside = [value[name] for name in sorted(value)] if isinstance(value, dict) else value
+    if mapped(value) or listed(value):
+        inside = [value[name] for name in sorted(value)] if mapped(value) else value
         return [leaf for member in inside for leaf in leaves_of(member)]
     return [text(value)] if text(value) else []
 
