@@ -133,7 +133,7 @@ def _spread(root: Node, base: str, known: Mapping[str, Any]) -> Node:
         holder = out if not place[1:] else dict(as_node(out[place[0]]))
         reference = reference_of(holder.get(place[-1]))
         address = None if reference is None or reference.startswith("#") else _address(reference, base)
-        if reference is None or address not in known:
+        if reference is None or address is None or address not in known:
             continue
         fragment = absolute(reference, base)[1]
         try:
