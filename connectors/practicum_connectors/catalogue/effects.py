@@ -47,6 +47,8 @@ def classify(operation: Operation, pointers: Pointers) -> Effect:
 def _hinted(operation: Operation, guess: Effect) -> Effect:
     """The guess as a vendor's hints mend it; that a call reads is believed where nothing speaks of deleting."""
     hints = operation.extensions
+    if not hints:
+        return guess
     if hint(hints, "readOnlyHint") is True and guess is not Effect.DELETE:
         return Effect.READ
     if hint(hints, "destructiveHint") is True and hint(hints, "readOnlyHint") is not True:

@@ -95,10 +95,10 @@ def distinct_keys(names: Sequence[tuple[str, str]], reserved: Iterable[str] = ()
         reserved: keys that none of them gets.
     """
     taken, keys = set(reserved), dict[int, str]()
-    order = sorted(range(len(names)), key=lambda at: (safe_key(names[at][0]) != names[at][0], _rank(names[at]), at))
-    for at in order:
-        name, place = names[at]
-        wish = key = safe_key(name)
+    wishes = [safe_key(name) for name, _ in names]
+    for at in sorted(range(len(names)), key=lambda at: (wishes[at] != names[at][0], _rank(names[at]), at)):
+        place = names[at][1]
+        wish = key = wishes[at]
         number = 1
         while key in taken:
             tail = f"_{place}" if number == 1 else f"_{place}_{number}"

@@ -143,12 +143,12 @@ def _typed(schema: object) -> JsonObject:
 def _trimmed(schema: JsonObject, most: int) -> tuple[JsonObject, int]:
     """A schema that is too big by itself, cut as deep as it must be."""
     loose = _loosened(schema)
-    for levels in _LEVELS:
-        made = _cut_below(loose, levels)
-        size = _size(made)
-        if size <= most or levels == _LEVELS[-1]:
+    made = _cut_below(loose, _LEVELS[0])
+    for levels in _LEVELS[1:]:
+        if _size(made) <= most:
             break
-    return made, size
+        made = _cut_below(loose, levels)
+    return made, _size(made)
 
 
 def _cut_below(schema: JsonObject, levels: int) -> JsonObject:
