@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -110,6 +110,7 @@ class Dropping:
         await reader.readuntil(b"\r\n\r\n")
         self.arrived += 1
         writer.close()
+        await writer.wait_closed()
 
 
 @contextlib.asynccontextmanager
@@ -217,8 +218,10 @@ class Counting:
 
     under_way: int = 0
     most: int = 0
+    connections: set[asyncio.Task[None] | None] = field(default_factory=set[asyncio.Task[None] | None])
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.add(asyncio.current_task())
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 await reader.readuntil(b"\r\n\r\n")
@@ -229,6 +232,7 @@ class Counting:
                 writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
                 await writer.drain()
         writer.close()
+        await writer.wait_closed()
 
 
 async def test_no_more_calls_at_once_than_the_system_takes() -> None:
@@ -239,6 +243,7 @@ async def test_no_more_calls_at_once_than_the_system_takes() -> None:
         async with compiled(DOCUMENT, url, limits=ConnectorLimits(concurrent=3)) as connector:
             prepared = connector.prepare("crm_plain", {})
             sent = await asyncio.gather(*(connector.send(prepared) for _ in range(12)))
+        await asyncio.wait([task for task in counting.connections if task is not None])
     assert {one.delivery for one in sent} == {Delivery.ANSWERED}
     assert counting.most == 3
 

@@ -78,8 +78,10 @@ class Looking:
 
     url: str = ""
     shown: list[str | None] = field(default_factory=list[str | None])
+    connections: set[asyncio.Task[None] | None] = field(default_factory=set[asyncio.Task[None] | None])
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.add(asyncio.current_task())
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 await reader.readuntil(b"\r\n\r\n")
@@ -87,7 +89,9 @@ class Looking:
                 self.shown.append(found["subject"][0][0][1] if found else None)
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
                 await writer.drain()
-        writer.close()
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            writer.close()
+            await writer.wait_closed()
 
 
 @contextlib.asynccontextmanager
@@ -105,6 +109,9 @@ async def tls_server(authority: Authority, folder: Path, *, required: bool) -> A
     async with server:
         looking.url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         yield looking
+    tasks = [task for task in looking.connections if task is not None]
+    if tasks:
+        await asyncio.wait(tasks, timeout=5)
 
 
 def _name(common: str) -> x509.Name:
