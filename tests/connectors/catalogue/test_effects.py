@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from practicum.contracts.tools import Effect
@@ -50,26 +48,26 @@ def test_effects(effect: str, method: str, at: str, operation_id: str | None) ->
     assert one_tool(document({at: {method: made}})).effect == effect
 
 
-def effect_of(method: str = "post", at: str = "/things", body: Json | None = None, **hints: Any) -> Effect:
-    return tool_of(operation(body=body, **hints), method, at).effect
+def effect_of(method: str = "post", at: str = "/things", body: Json | None = None, hints: Json | None = None) -> Effect:
+    return tool_of(operation(body=body, **(hints or {})), method, at).effect
 
 
 def test_the_document_has_the_last_word() -> None:
-    assert effect_of("get", **{"x-practicum-effect": "money"}) is Effect.MONEY
-    assert effect_of("get", **{"x-practicum-effect": "nonsense"}) is Effect.READ
-    assert effect_of("delete", **{"x-practicum": {"effect": "read"}}) is Effect.READ
-    assert effect_of("delete", **{"x-practicum": {"effect": 3}}) is Effect.DELETE
+    assert effect_of("get", hints={"x-practicum-effect": "money"}) is Effect.MONEY
+    assert effect_of("get", hints={"x-practicum-effect": "nonsense"}) is Effect.READ
+    assert effect_of("delete", hints={"x-practicum": {"effect": "read"}}) is Effect.READ
+    assert effect_of("delete", hints={"x-practicum": {"effect": 3}}) is Effect.DELETE
 
 
 def test_vendors_hints_are_heard() -> None:
     reads = {"readOnlyHint": True}
-    assert effect_of("post", **{"x-mcp-annotations": reads}) is Effect.READ
-    assert effect_of("post", **{"x-mcp": {"annotations": reads}}) is Effect.READ
-    assert effect_of("delete", **{"x-mcp-annotations": reads}) is Effect.DELETE
-    assert effect_of("get", **{"x-mcp-annotations": {"readOnlyHint": False}}) is Effect.UPDATE
-    assert effect_of("post", **{"x-mcp-annotations": {"destructiveHint": True}}) is Effect.DELETE
-    assert effect_of("get", **{"x-openai-isConsequential": True}) is Effect.UPDATE
-    assert effect_of("post", **{"x-ms-pageable": {"nextLinkName": "next"}}) is Effect.READ
+    assert effect_of("post", hints={"x-mcp-annotations": reads}) is Effect.READ
+    assert effect_of("post", hints={"x-mcp": {"annotations": reads}}) is Effect.READ
+    assert effect_of("delete", hints={"x-mcp-annotations": reads}) is Effect.DELETE
+    assert effect_of("get", hints={"x-mcp-annotations": {"readOnlyHint": False}}) is Effect.UPDATE
+    assert effect_of("post", hints={"x-mcp-annotations": {"destructiveHint": True}}) is Effect.DELETE
+    assert effect_of("get", hints={"x-openai-isConsequential": True}) is Effect.UPDATE
+    assert effect_of("post", hints={"x-ms-pageable": {"nextLinkName": "next"}}) is Effect.READ
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,11 @@ def test_titles_that_repeat_the_key_are_dropped() -> None:
 
 
 def test_what_the_overlay_states_of_an_operation_holds() -> None:
-    said = {"description": "Mine.", "effect": "money", "idempotency": "X-Request-Id"}
-    tool = tool_of(operation(query("q"), summary="Theirs", **{"x-practicum": said}))
+    said: Json = {"description": "Mine.", "effect": "money", "idempotency": "X-Request-Id"}
+    tool = tool_of({**operation(query("q"), summary="Theirs"), "x-practicum": said})
     assert (tool.description, tool.effect, tool.idempotency_header) == ("Mine.", "money", "X-Request-Id")
     assert list(properties(tool)) == ["q"]
-    keyed = operation(header("Idempotency-Key"), header("X-Request-Id"), **{"x-practicum": {"idempotency": False}})
+    keyed = {**operation(header("Idempotency-Key"), header("X-Request-Id")), "x-practicum": {"idempotency": False}}
     assert tool_of(keyed).idempotency_header is None
     assert list(properties(tool_of(keyed))) == ["Idempotency-Key", "X-Request-Id"]
 

@@ -59,7 +59,8 @@ def test_a_small_schema_is_shown_whole() -> None:
 def value(chance: random.Random, depth: int = 0) -> Any:
     """Anything near to what the schemas speak of."""
     if depth > 3 or chance.random() < 0.2:
-        return chance.choice(["x", "long text", 3, None, True, [], {}])
+        plain: list[Any] = ["x", "long text", 3, None, True, [], {}]
+        return chance.choice(plain)
     names = chance.sample(["near", "cat", "far", "n", "a", "b", "kind", "lives", "bark"], chance.randint(0, 4))
     return {name: value(chance, depth + 1) for name in names}
 
