@@ -31,6 +31,7 @@ from practicum_gateway.episodes.turns import Turns
 from practicum_gateway.house import House
 from practicum_gateway.http import (
     approvals,
+    artifacts,
     chat,
     connectors,
     episodes,
@@ -43,6 +44,7 @@ from practicum_gateway.http import (
 )
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
+from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.models.embeddings import Embeddings
@@ -63,6 +65,7 @@ ROUTERS = (
     health.router,
     connectors.router,
     tools.router,
+    artifacts.router,
     rules.router,
     approvals.router,
     keys.router,
@@ -90,12 +93,14 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
     approvals = Approvals(store, seconds=settings.approval_seconds)
     catalogue = Catalogue(store, vault)
     ledger = Ledger(store)
+    kept = Artifacts(store)
     record = Record(store)
     pipeline = Pipeline(
         catalogue=catalogue,
         rulebook=rulebook,
         approvals=approvals,
         ledger=ledger,
+        artifacts=kept,
         events=record,
         tracer=telemetry.tracer,
         call_seconds=settings.call_seconds,
@@ -127,6 +132,7 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
         approvals=approvals,
         catalogue=catalogue,
         ledger=ledger,
+        artifacts=kept,
         pipeline=pipeline,
         record=record,
         registry=registry,

@@ -11,6 +11,7 @@ from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.chat import Chat
 from practicum_gateway.episodes.episodes import Episodes
 from practicum_gateway.episodes.trajectories import Trajectories
+from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.models.promotions import Promotions
@@ -34,6 +35,7 @@ class House:
         approvals: questions to people.
         catalogue: connectors and tools.
         ledger: one side effect per key.
+        artifacts: bytes that systems answered.
         pipeline: the one way in which a tool is called.
         record: what happened in episodes.
         registry: the models.
@@ -53,6 +55,7 @@ class House:
     approvals: Approvals
     catalogue: Catalogue
     ledger: Ledger
+    artifacts: Artifacts
     pipeline: Pipeline
     record: Record
     registry: Registry

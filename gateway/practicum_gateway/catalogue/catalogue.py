@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, DocumentError, NotFoundError
 from practicum_connectors.connector import CompiledConnector, load_source
-from practicum_connectors.document import Document, load_document
+from practicum_connectors.document import Document
 from practicum_gateway.catalogue.registrations import Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
 from practicum_gateway.store.engine import Store
@@ -39,6 +40,7 @@ class Catalogue:
     def __init__(self, store: Store, vault: Vault) -> None:
         """Keep connectors in a store, their credentials sealed by a vault."""
         self._registrations = Registrations(store, vault)
+        self._page_key = vault.page_key
         self._shelf: Shelf | None = None
         self._changing = asyncio.Lock()
         self._held: dict[str, _Held] = {}
@@ -52,12 +54,13 @@ class Catalogue:
             DocumentError: there is no document, or it cannot be fetched or used.
             ConflictError: the name is in use with other content.
         """
-        document = await _read(spec)
+        document = await load_source(spec)
         fingerprint = await asyncio.to_thread(self._registrations.fingerprint, spec, document)
         known = await self._registrations.find(spec.name)
         if known is not None:
             return _unchanged(known, fingerprint), False
-        registration = await asyncio.to_thread(Registration.build, spec, document)
+        compiled = await self._compiled(spec, document)
+        registration = await asyncio.to_thread(Registration.of, spec, document, compiled)
         _require_tools(registration.compiled)
         async with self._changing:
             known = await self._registrations.find(spec.name)
@@ -156,8 +159,17 @@ class Catalogue:
         self._held.clear()
 
     async def _compile(self, name: str) -> CompiledConnector:
-        spec, document = await self._registrations.load(name)
-        return await asyncio.to_thread(CompiledConnector.compile, spec, document)
+        return await self._compiled(*await self._registrations.load(name))
+
+    async def _compiled(self, spec: ConnectorSpec, document: Document) -> CompiledConnector:
+        # Seconds of work for the largest: in a thread, so that others are served meanwhile.
+        return await asyncio.to_thread(
+            CompiledConnector.compile,
+            spec,
+            document,
+            page_key=self._page_key,
+            on_rotated=partial(self._registrations.rotate, spec.name),
+        )
 
     async def _present(self) -> Shelf:
         shelf = self._shelf
@@ -165,13 +177,6 @@ class Catalogue:
             async with self._changing:
                 shelf = self._shelf = self._shelf or await self._registrations.shelf()
         return shelf
-
-
-async def _read(spec: ConnectorSpec) -> Document:
-    if spec.document is None:
-        return await load_source(spec)
-    # Half a second of work for the largest: in a thread, so that others are served meanwhile.
-    return await asyncio.to_thread(load_document, spec.document, origin=spec.source)
 
 
 def _unchanged(known: tuple[ConnectorReport, str], fingerprint: str) -> ConnectorReport:

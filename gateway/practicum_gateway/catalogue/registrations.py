@@ -20,6 +20,7 @@ from practicum.contracts.connectors import (
     Mode,
     OperationReport,
     PracticeSpec,
+    SchemesAuth,
 )
 from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, NotFoundError
@@ -45,13 +46,8 @@ class Registration:
     """The document compressed."""
 
     @classmethod
-    def build(cls, spec: ConnectorSpec, document: Document) -> Self:
-        """Compile and compress: CPU work, seconds of it for the largest documents.
-
-        Raises:
-            DocumentError: the document cannot be used.
-        """
-        compiled = CompiledConnector.compile(spec, document)
+    def of(cls, spec: ConnectorSpec, document: Document, compiled: CompiledConnector) -> Self:
+        """Compress the document: CPU work."""
         return cls(spec, document, compiled, zlib.compress(document.canonical))
 
 
@@ -95,6 +91,25 @@ class Registrations:
                 f"The name '{registration.spec.name}', or one of its tools' names, is in use.",
                 mend="Choose another name for the connector.",
             ) from None
+
+    async def rotate(self, name: str, scheme: str, refresh_token: str) -> None:
+        """Put the refresh token that a token server gave in the place of the one before.
+
+        Args:
+            name: the connector.
+            scheme: the security scheme that it is for; empty for a single credential.
+            refresh_token: the new one.
+
+        Raises:
+            NotFoundError: the connector was removed meanwhile.
+            ConfigurationError: the credential was sealed under another master key.
+        """
+        async with self._store.write() as session:
+            row = await session.get(ConnectorRow, name, with_for_update=True)
+            if row is None:
+                raise NotFoundError(f"There is no connector '{name}'.")
+            context = _context(name, row.base_url)
+            row.credential = self._seal(_rotated(self._open(row.credential, context), scheme, refresh_token), context)
 
     async def remove(self, name: str) -> None:
         """Forget a registration whole.
@@ -168,6 +183,15 @@ class Registrations:
         )
 
 
+def _rotated(auth: Auth, scheme: str, refresh_token: str) -> Auth:
+    changed = {"refresh_token": refresh_token}
+    if isinstance(auth, SchemesAuth):
+        return auth.model_copy(
+            update={"schemes": auth.schemes | {scheme: auth.schemes[scheme].model_copy(update=changed)}}
+        )
+    return auth.model_copy(update=changed)
+
+
 def _context(name: str, base_url: str) -> str:
     # The credential opens only together with the origin it was given for.
     return f"connector {name} at {origin_of(base_url)}"
@@ -178,7 +202,9 @@ def _practice_context(name: str, base_url: str) -> str:
 
 
 def _without_secrets(spec: ConnectorSpec) -> JsonObject:
-    kept: JsonObject = json.loads(spec.model_dump_json(exclude={"document": True, "auth": True, "practice": {"auth"}}))
+    kept: JsonObject = json.loads(
+        spec.model_dump_json(exclude={"document": True, "documents": True, "auth": True, "practice": {"auth"}})
+    )
     return kept
 
 

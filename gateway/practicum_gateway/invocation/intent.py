@@ -45,7 +45,7 @@ class Intent:
     @property
     def scope(self) -> str:
         """Whose keys `key` is one of."""
-        return f"episode:{self.episode}" if self.episode else f"principal:{self.principal.name}"
+        return scope_of(self.principal, self.episode)
 
     @cached_property
     def arguments_hash(self) -> str:
@@ -63,6 +63,11 @@ class Intent:
             CallError: they cannot.
         """
         _ = self.arguments_hash
+
+
+def scope_of(principal: Principal, episode: str | None) -> str:
+    """Whose keys and artifacts something is one of: an episode's, or a principal's outside episodes."""
+    return f"episode:{episode}" if episode else f"principal:{principal.name}"
 
 
 def hash_of_arguments(arguments: Mapping[str, JsonValue]) -> str:

@@ -18,10 +18,12 @@ from practicum.contracts.tools import Observation, Tool
 from practicum.errors import CallError, ConflictError, NotFoundError
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.connector import CompiledConnector
+from practicum_connectors.response.observe import Observed
 from practicum_gateway.access.approvals import Approvals, Question
 from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.invocation import outcomes
+from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.intent import EventSink, Intent
 from practicum_gateway.invocation.ledger import Entry, Ledger
 from practicum_gateway.telemetry import current_traceparent, tool_span
@@ -43,6 +45,7 @@ class Pipeline:
         rulebook: Rulebook,
         approvals: Approvals,
         ledger: Ledger,
+        artifacts: Artifacts,
         events: EventSink,
         tracer: Tracer,
         call_seconds: float = 30.0,
@@ -54,6 +57,7 @@ class Pipeline:
             rulebook: decides.
             approvals: asks people.
             ledger: makes sure of once.
+            artifacts: keeps bytes that no model is shown.
             events: where an episode's events go.
             tracer: makes the spans of the calls.
             call_seconds: how long one exchange with a system may take.
@@ -62,6 +66,7 @@ class Pipeline:
         self._rulebook = rulebook
         self._approvals = approvals
         self._ledger = ledger
+        self._artifacts = artifacts
         self._events = events
         self._tracer = tracer
         self._seconds = call_seconds
@@ -132,7 +137,7 @@ class Pipeline:
         tool = tool or await self._catalogue.tool(intent.tool)
 
         # decide
-        decision = await self._rulebook.decide(tool, intent.principal.role, intent.arguments)
+        decision = await self._rulebook.decide(tool, intent.principal.role, await self._opened(intent, tool))
         if decision.outcome is Outcome.DENY:
             return await self._refuse(intent, outcomes.refused(decision))
         copy = await self._copy(intent, tool)
@@ -141,7 +146,9 @@ class Pipeline:
 
         async with self._catalogue.reach(tool.connector, copy=copy) as connector:
             # validate
-            prepared = connector.prepare(tool.name, intent.arguments)
+            wanted = connector.artifacts_of(tool.name, intent.arguments)
+            files = await self._artifacts.given(intent.scope, wanted)
+            prepared = connector.prepare(tool.name, intent.arguments, files)
             shown = outcomes.redacted_object(intent.arguments, connector.redact)
 
             # ask
@@ -159,9 +166,11 @@ class Pipeline:
 
             # inject, send, shape: the connector adds the credentials at the last moment and takes them out again
             await self._ledger.mark_sent(entry)
-            observation, seconds = await self._exchange(connector, prepared, entry)
+            seen, seconds = await self._exchange(connector, prepared, entry)
 
             # record
+            observation = seen.observation
+            await self._artifacts.keep(intent.scope, seen.payloads)
             await self._ledger.settle(entry, observation, seconds)
         await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
         return observation
@@ -172,6 +181,17 @@ class Pipeline:
             return await self._catalogue.tool(name)
         except NotFoundError:
             return None
+
+    async def _opened(self, intent: Intent, tool: Tool) -> JsonObject:
+        """The arguments that rules decide about: for a next page, those that its handle stands for.
+
+        Raises:
+            CallError: the handle is not one of this tool's.
+        """
+        if not tool.paged:
+            return intent.arguments
+        async with self._catalogue.reach(tool.connector) as connector:
+            return connector.expand(tool.name, intent.arguments)
 
     async def _copy(self, intent: Intent, tool: Tool) -> str | Observation | None:
         """The practice copy that is called instead of a live system, or what to say where training has none."""
@@ -210,7 +230,7 @@ class Pipeline:
 
     async def _exchange(
         self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry
-    ) -> tuple[Observation, float]:
+    ) -> tuple[Observed, float]:
         """Send the call; a doubtful one a second time where the system recognises its key, to learn what became of it.
 
         That is no retry: it can only do once what was asked once, and it ends the doubt or leaves it.
@@ -221,7 +241,7 @@ class Pipeline:
             again = await self._send(connector, prepared, entry)
             seconds += again.seconds
             sent = again if outcomes.clears_doubt(again) else sent
-        return connector.observe(sent), seconds
+        return connector.shape(sent), seconds
 
     async def _send(self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry) -> Sent:
         return await connector.send(

@@ -4,6 +4,7 @@ from sqlalchemy import MetaData
 
 from practicum_gateway.store import (
     access_tables,
+    artifact_tables,
     catalogue_tables,
     ledger_tables,
     model_tables,
@@ -12,7 +13,15 @@ from practicum_gateway.store import (
 )
 from practicum_gateway.store.engine import Base
 
-TABLES = (access_tables, catalogue_tables, ledger_tables, model_tables, practice_tables, record_tables)
+TABLES = (
+    access_tables,
+    artifact_tables,
+    catalogue_tables,
+    ledger_tables,
+    model_tables,
+    practice_tables,
+    record_tables,
+)
 """The modules that define tables."""
 
 metadata: MetaData = Base.metadata

@@ -43,6 +43,8 @@ class Vault:
             )
         self._cipher = AESGCM(_derived(master_key, "seal"))
         self._print_key = _derived(master_key, "fingerprint")
+        self.page_key = _derived(master_key, "next page")
+        """What seals the way to a next page, so that gateways with one master key open each other's."""
         self._key_id = _derived(master_key, "id").hex()[:8]
 
     def __repr__(self) -> str:

@@ -1,0 +1,85 @@
+"""A system whose token server replaces refresh tokens: each new one is stored before it is used."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import pytest
+from fastapi import FastAPI, Form, Header, HTTPException
+
+from practicum.contracts.connectors import AuthorizationCodeAuth, ConnectorSpec
+from practicum.errors import NotFoundError
+from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.catalogue.registrations import Registrations
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.vault import Vault
+from tests.gateway.conftest import Serve
+
+KEY = bytes(32)
+
+
+@dataclass
+class Bank:
+    """Takes each refresh token once."""
+
+    used: list[str] = field(default_factory=list[str])
+
+    def app(self) -> FastAPI:
+        app = FastAPI(title="Bank", version="1")
+
+        @app.post("/token", include_in_schema=False)
+        async def token(refresh_token: Annotated[str, Form()]) -> dict[str, object]:
+            if refresh_token != f"refresh-{len(self.used)}":
+                raise HTTPException(400, "invalid_grant")
+            self.used.append(refresh_token)
+            return {
+                "access_token": f"access-{len(self.used)}",
+                "refresh_token": f"refresh-{len(self.used)}",
+                "token_type": "Bearer",
+                "expires_in": 3600,
+            }
+
+        @app.get("/balance", operation_id="get_balance")
+        async def get_balance(authorization: Annotated[str, Header()]) -> dict[str, str]:
+            if authorization != f"Bearer access-{len(self.used)}":
+                raise HTTPException(401)
+            return {"balance": "7.00"}
+
+        _ = (token, get_balance)
+        return app
+
+
+@pytest.fixture
+async def bank(serve: Serve) -> AsyncIterator[tuple[Bank, ConnectorSpec]]:
+    system = Bank()
+    async with serve(system.app()) as url:
+        document = system.app().openapi()
+        flows = {"authorizationCode": {"authorizationUrl": f"{url}/in", "tokenUrl": f"{url}/token", "scopes": {}}}
+        document["components"]["securitySchemes"] = {"person": {"type": "oauth2", "flows": flows}}
+        document["security"] = [{"person": []}]
+        del document["paths"]["/balance"]["get"]["parameters"]
+        auth = AuthorizationCodeAuth(client_id="me", refresh_token="refresh-0")
+        yield (
+            system,
+            ConnectorSpec(name="bank", document=document, base_url=url, auth=auth, private_network=True),
+        )
+
+
+async def test_another_gateway_goes_on_with_the_token_that_was_given_last(
+    store: Store, bank: tuple[Bank, ConnectorSpec]
+) -> None:
+    system, spec = bank
+    for turn in range(2):
+        catalogue = Catalogue(store, Vault(KEY))
+        _, is_new = await catalogue.register(spec)
+        assert is_new is (turn == 0)
+        async with catalogue.reach("bank") as connector:
+            sent = await connector.send(connector.prepare("bank_get_balance", {}))
+            assert connector.observe(sent).http_status == 200
+        await catalogue.close()
+        assert system.used == [f"refresh-{number}" for number in range(turn + 1)]
+
+
+async def test_a_token_of_a_connector_that_is_gone_has_no_place(store: Store) -> None:
+    with pytest.raises(NotFoundError):
+        await Registrations(store, Vault(KEY)).rotate("gone", "", "refresh-1")
