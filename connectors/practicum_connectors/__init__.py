@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from practicum_connectors.catalogue.search import ToolIndex
     from practicum_connectors.connector import CompiledConnector, check, load_source
     from practicum_connectors.document import Document, load_document
-    from practicum_connectors.document.sources import DocumentSource
+    from practicum_connectors.document.sources import DocumentSource, folder_source
     from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse, Payload
     from practicum_connectors.response.observe import Observed
 
@@ -28,6 +28,7 @@ __all__ = [
     "Sent",
     "ToolIndex",
     "check",
+    "folder_source",
     "load_document",
     "load_source",
 ]
@@ -45,6 +46,7 @@ _HOMES = {
     "Sent": "calls",
     "ToolIndex": "catalogue.search",
     "check": "connector",
+    "folder_source": "document.sources",
     "load_document": "document",
     "load_source": "connector",
 }

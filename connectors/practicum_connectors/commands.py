@@ -2,17 +2,19 @@
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import practicum_connectors
 from practicum.cli.exits import FAILED
-from practicum.cli.inputs import text_of
+from practicum.cli.inputs import document_of, overlay_of
 from practicum.cli.output import JsonOption, say, show_fields, show_json, show_table
 from practicum.client.call import build
 from practicum.contracts.connectors import CheckReport, ConnectorSpec, Fidelity
-from practicum.errors import MissingExtraError
+from practicum.errors import ConfigurationError, MissingExtraError
+from practicum_connectors.conformance.command import conformance
 
 _WORST_FIRST = (Fidelity.REFUSED, Fidelity.DEGRADED)
 
@@ -29,6 +31,7 @@ def register(root: typer.Typer) -> None:
                 epilog="**Example:** `practicum connectors check openapi.yaml --base-url https://crm.internal`\n\n"
                 "**Exit status:** 1 where an operation is refused."
             )(check)
+    root.command(epilog="**Example:** `practicum conformance 'bodies/form-*'`")(conformance)
 
 
 def check(
@@ -42,6 +45,9 @@ def check(
     ] = False,
     include: Annotated[list[str] | None, typer.Option(help="Only operations of this pattern; repeatable.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No operations of this pattern; repeatable.")] = None,
+    overlay: Annotated[
+        str | None, typer.Option(help="File with changes to the document: an Overlay 1.0 document, or RFC 6902.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what would become of each operation of a document, without registering it."""
@@ -50,6 +56,8 @@ def check(
         "connector",
         name=name,
         source=source if source.startswith(("http://", "https://")) else None,
+        document=document_of(source) if source == "-" else None,
+        overlay=overlay_of(overlay),
         base_url=base_url,
         private_network=private_network,
         include=tuple(include or ()),
@@ -66,10 +74,18 @@ def check(
 
 def _checked(spec: ConnectorSpec, source: str) -> CheckReport:
     try:
-        load_source, load_document = practicum_connectors.load_source, practicum_connectors.load_document
+        load_source, folder_source = practicum_connectors.load_source, practicum_connectors.folder_source
     except ImportError:
         raise MissingExtraError("connectors", "Checking a document") from None
-    document = asyncio.run(load_source(spec)) if spec.source is not None else load_document(text_of(source))
+    if spec.source is not None or spec.document is not None:
+        document = asyncio.run(load_source(spec))
+    else:
+        file = Path(source).resolve()
+        if not file.is_file():
+            raise ConfigurationError(f"{source} cannot be read: it is no file.", mend="Name a file that exists.")
+        # What it refers to is read too, from its own folder and below.
+        there = spec.model_copy(update={"source": file.as_uri()})
+        document = asyncio.run(load_source(there, read=folder_source(file.parent)))
     return practicum_connectors.check(spec, document)
 
 

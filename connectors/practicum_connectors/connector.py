@@ -282,7 +282,7 @@ class CompiledConnector:
             prepared: the call.
             idempotency_key: forwarded where the system supports one.
             traceparent: W3C trace context to pass on.
-            timeout_seconds: bound on the whole; the connector's own if there is none.
+            timeout_seconds: bound on the whole, where it is less than the connector's own.
         """
         request = prepared.request
         repeat = Repeat.FREELY if prepared.safe else Repeat.NEVER
@@ -292,10 +292,11 @@ class CompiledConnector:
             repeat = repeat if prepared.safe else Repeat.IF_DECLINED
         if traceparent is not None:
             request = request.with_header("traceparent", traceparent)
+        bounds = (timeout_seconds, self._spec.limits.timeout_seconds)
         started = time.perf_counter()
         exchange = await self._site.send(
             request,
-            timeout_seconds or self._spec.limits.timeout_seconds,
+            min(bound for bound in bounds if bound is not None),
             security=prepared.plan.security,
             repeat=repeat,
             watch=watch,

@@ -31,7 +31,7 @@ class Settings(BaseModel):
         task_queue: the queue that the workers listen on.
         otlp_endpoint: where traces are sent; nowhere when absent.
         approval_seconds: how long an approval can be answered.
-        call_seconds: how long one exchange with a system may take.
+        call_seconds: the most that any call of a system may take; a connector may allow less.
         body_bytes: the largest request body.
         document_bytes: the largest body of a registration, which may carry a document.
     """
@@ -51,7 +51,7 @@ class Settings(BaseModel):
     task_queue: str = "practicum"
     otlp_endpoint: str | None = None
     approval_seconds: int = Field(default=86_400, ge=1)
-    call_seconds: float = Field(default=30.0, gt=0)
+    call_seconds: float = Field(default=600.0, gt=0)
     body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     document_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
 

@@ -35,3 +35,41 @@ def test_what_is_no_document_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
     for given in (tmp_path / "x.yaml", tmp_path / "absent.json"):
         assert invoke(["connectors", "check", str(given)]) > 1
         assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_file_may_refer_to_others_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "name.yaml").write_text("type: string\nmaxLength: 9\n")
+    given = written(tmp_path, {"/a": {"get": operation(query("q", {"$ref": "schemas/name.yaml"}))}})
+    assert invoke(["connectors", "check", given, "--base-url", "http://here"]) == 0
+    assert capsys.readouterr().out.startswith("1 exact, 0 degraded, 0 refused\n")
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        [{"op": "remove", "path": "/paths/~1a/post"}],
+        {
+            "overlay": "1.0.0",
+            "info": {"title": "less", "version": "1"},
+            "actions": [{"target": "$.paths['/a'].post", "remove": True}],
+        },
+    ],
+)
+def test_an_overlay_mends_what_would_be_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], overlay: object
+) -> None:
+    given = written(tmp_path, {"/a": {"get": operation(query("q")), "post": REFUSED}})
+    (tmp_path / "overlay.json").write_text(json.dumps(overlay))
+    arguments = ["connectors", "check", given, "--base-url", "http://here", "--overlay", str(tmp_path / "overlay.json")]
+    assert invoke(arguments) == 0
+    assert capsys.readouterr().out.startswith("1 exact, 0 degraded, 0 refused\n")
+    (tmp_path / "overlay.json").write_text("7")
+    assert invoke(arguments) > 1
+    assert "is no overlay" in capsys.readouterr().err
+
+
+def test_conformance_is_run_as_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["conformance", "names/*"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("cases pass.")
+    assert invoke(["conformance", "nothing/*"]) > 1

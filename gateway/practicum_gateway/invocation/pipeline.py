@@ -29,6 +29,10 @@ from practicum_gateway.invocation.ledger import Entry, Ledger
 from practicum_gateway.telemetry import current_traceparent, tool_span
 
 
+_DRAIN_SECONDS = 30.0
+"""How long calls under way may go on when the gateway ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class _UnderWay:
     intent: Intent
@@ -48,7 +52,7 @@ class Pipeline:
         artifacts: Artifacts,
         events: EventSink,
         tracer: Tracer,
-        call_seconds: float = 30.0,
+        call_seconds: float = 600.0,
     ) -> None:
         """Put the parts in line.
 
@@ -60,7 +64,7 @@ class Pipeline:
             artifacts: keeps bytes that no model is shown.
             events: where an episode's events go.
             tracer: makes the spans of the calls.
-            call_seconds: how long one exchange with a system may take.
+            call_seconds: the most that a call may take; a connector may allow less.
         """
         self._catalogue = catalogue
         self._rulebook = rulebook
@@ -111,7 +115,7 @@ class Pipeline:
         """Let the calls under way end, so that their outcomes are recorded."""
         tasks = [present.task for present in self._under_way.values()]
         if tasks:
-            await asyncio.wait(tasks, timeout=self._seconds)
+            await asyncio.wait(tasks, timeout=min(self._seconds, _DRAIN_SECONDS))
 
     async def _observed(self, intent: Intent) -> Observation:
         with tool_span(self._tracer, intent.tool, intent.episode) as span:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from practicum.cli.connection import connect
-from practicum.cli.inputs import AUTH_FORMS, auth_of, document_of
+from practicum.cli.inputs import AUTH_FORMS, auth_of, document_of, labels_of, overlay_of
 from practicum.cli.output import JsonOption, moment, say, show_fields, show_json, show_table
 from practicum.client.call import build
 from practicum.contracts.connectors import ConnectorReport, ConnectorSpec, Fidelity, Mode, PracticeSpec
@@ -45,6 +45,15 @@ def add(
     ] = False,
     include: Annotated[list[str] | None, typer.Option(help="Only operations of this pattern; repeatable.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No operations of this pattern; repeatable.")] = None,
+    overlay: Annotated[
+        str | None, typer.Option(help="File with changes to the document: an Overlay 1.0 document, or RFC 6902.")
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(help="Which of the document's servers, by its address or its name.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A variable of that server, `NAME=VALUE`; repeatable.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register a system; each operation of its document becomes a tool."""
@@ -62,6 +71,9 @@ def add(
         practice=_practice(practice, practice_auth, private_network=practice_private_network),
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
+        overlay=overlay_of(overlay),
+        server=server,
+        variables=labels_of(settings or ()),
     )
     with connect() as client:
         report = client.connectors.add(spec)

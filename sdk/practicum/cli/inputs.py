@@ -107,13 +107,35 @@ def document_of(source: str) -> JsonObject:
         ConfigurationError: it cannot be read or parsed.
         MissingExtraError: it is YAML, and no YAML parser is installed.
     """
-    text = text_of(source)
-    if not source.endswith((".yaml", ".yml")) and text.lstrip()[:1] in ("{", "["):
-        return object_of(text, source)
     try:
-        return _OBJECT.validate_python(parse_yaml(text, source))
+        return _OBJECT.validate_python(_value_of(source))
     except ValidationError:
         raise ConfigurationError(f"{source} holds no object.", mend="An OpenAPI document is an object.") from None
+
+
+def overlay_of(source: str | None) -> JsonObject | tuple[JsonObject, ...] | None:
+    """What changes a document, from a file: an Overlay document, or a list of RFC 6902 operations.
+
+    Raises:
+        ConfigurationError: it cannot be read or parsed, or is neither.
+        MissingExtraError: it is YAML, and no YAML parser is installed.
+    """
+    if source is None:
+        return None
+    value = _value_of(source)
+    try:
+        return tuple(map(_OBJECT.validate_python, value)) if isinstance(value, list) else _OBJECT.validate_python(value)
+    except ValidationError:
+        raise ConfigurationError(
+            f"{source} is no overlay.", mend="It is an Overlay document, or a list of JSON Patch operations."
+        ) from None
+
+
+def _value_of(source: str) -> object:
+    text = text_of(source)
+    if not source.endswith((".yaml", ".yml")) and text.lstrip()[:1] in ("{", "["):
+        return json_of(text, source)
+    return parse_yaml(text, source)
 
 
 def auth_of(given: str, option: str = "--auth") -> Auth:

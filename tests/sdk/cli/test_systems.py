@@ -114,6 +114,18 @@ def test_adding_a_system_from_a_url(gateway: StandIn, practicum: Types) -> None:
     assert shown.json == json.loads(REPORT.model_dump_json())
 
 
+def test_an_overlay_and_the_choice_of_a_server_go_along(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("- {op: remove, path: /paths/~1a/post}\n")
+    given = ("connectors", "add", "crm", "http://crm/openapi.json", "--overlay", str(overlay), "--server", "live")
+    assert practicum(*given, "--set", "region=eu", "--set", "stage=1").status == 0
+    sent = gateway.seen[0].json
+    assert sent["overlay"] == [{"op": "remove", "path": "/paths/~1a/post"}]
+    assert (sent["server"], sent["variables"]) == ("live", {"region": "eu", "stage": "1"})
+    overlay.write_text("- 1\n")
+    assert "is no overlay" in practicum(*given).err
+
+
 def test_yaml_is_read_by_the_rules_of_its_present_version(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     path = tmp_path / "crm.yaml"
     path.write_text(YAML)
@@ -132,7 +144,7 @@ def test_yaml_is_read_by_the_rules_of_its_present_version(gateway: StandIn, prac
         ("- 1", "holds no object"),
         ("", "holds no object"),
         ("{oops", "no JSON"),
-        ("[1]", "no JSON object"),
+        ("[1]", "holds no object"),
         pytest.param('{"a":' * 20_000 + "1" + "}" * 20_000, "nests too deep", id="deep-json"),
         pytest.param("a: " + "[" * 5_000 + "]" * 5_000, "nests too deep", id="deep-yaml"),
     ],
