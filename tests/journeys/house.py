@@ -31,18 +31,20 @@ class House:
         client: speaks for the administrator.
         approver: speaks for somebody who may answer approvals.
         systems: the example systems, reached beside the gateway.
+        options: what runs.
     """
 
     state: StateDirectory
     client: Practicum
     approver: Practicum
     systems: Systems
+    options: StackOptions
     told: list[str] = field(default_factory=list[str])
 
     @classmethod
-    def start(cls, state: StateDirectory) -> Self:
+    def start(cls, state: StateDirectory, options: StackOptions = OPTIONS) -> Self:
         told: list[str] = []
-        launch = bring_up(state, OPTIONS, told.append)
+        launch = bring_up(state, options, told.append)
         by_name = {service.name: service for service in launch.services}
         url, keys = by_name["gateway"].urls["Gateway"], state.keys()
         return cls(
@@ -55,6 +57,7 @@ class House:
                 practice_url=by_name["practice"].urls["Practice copies"],
                 practice=Credentials.of_practice(os.environ),
             ),
+            options=options,
             told=told,
         )
 
@@ -77,7 +80,7 @@ class House:
 
     def mend(self) -> tuple[str, ...]:
         """Start again what died; what runs is kept."""
-        return bring_up(self.state, OPTIONS, self.told.append).started
+        return bring_up(self.state, self.options, self.told.append).started
 
     def connect_systems(self) -> None:
         """Register the three systems and allow what the journeys do; the same again is no error."""
