@@ -28,7 +28,6 @@ from practicum_gateway.invocation.intent import EventSink, Intent
 from practicum_gateway.invocation.ledger import Entry, Ledger
 from practicum_gateway.telemetry import current_traceparent, tool_span
 
-
 _DRAIN_SECONDS = 30.0
 """How long calls under way may go on when the gateway ends."""
 

@@ -23,6 +23,7 @@ from practicum.errors import ConfigurationError
 from practicum.tasks import Suite, load_suite
 
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+_OVERLAY: TypeAdapter[JsonObject | tuple[JsonObject, ...]] = TypeAdapter(JsonObject | tuple[JsonObject, ...])
 AUTH_FORMS = (
     "`none`, `api_key:env:CRM_KEY`, `api_key:env:CRM_KEY:header:X-Key` (or `query`, `cookie`), `bearer:env:TOKEN`, "
     "`basic:env:CRM_USER:env:CRM_PASSWORD`, `client_credentials:env:ERP_ID:env:ERP_SECRET`. A secret stands in an "
@@ -122,9 +123,8 @@ def overlay_of(source: str | None) -> JsonObject | tuple[JsonObject, ...] | None
     """
     if source is None:
         return None
-    value = _value_of(source)
     try:
-        return tuple(map(_OBJECT.validate_python, value)) if isinstance(value, list) else _OBJECT.validate_python(value)
+        return _OVERLAY.validate_python(_value_of(source))
     except ValidationError:
         raise ConfigurationError(
             f"{source} is no overlay.", mend="It is an Overlay document, or a list of JSON Patch operations."

@@ -7,6 +7,7 @@ from typing import Annotated
 import pytest
 from fastapi import FastAPI, Form, Header, HTTPException
 
+from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import AuthorizationCodeAuth, ConnectorSpec
 from practicum.errors import NotFoundError
 from practicum_gateway.catalogue.catalogue import Catalogue
@@ -54,7 +55,7 @@ async def bank(serve: Serve) -> AsyncIterator[tuple[Bank, ConnectorSpec]]:
     system = Bank()
     async with serve(system.app()) as url:
         document = system.app().openapi()
-        flows = {"authorizationCode": {"authorizationUrl": f"{url}/in", "tokenUrl": f"{url}/token", "scopes": {}}}
+        flows: JsonObject = {"authorizationCode": {"authorizationUrl": f"{url}/in", "tokenUrl": f"{url}/token", "scopes": {}}}
         document["components"]["securitySchemes"] = {"person": {"type": "oauth2", "flows": flows}}
         document["security"] = [{"person": []}]
         del document["paths"]["/balance"]["get"]["parameters"]

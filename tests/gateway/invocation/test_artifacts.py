@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from sqlalchemy import update
 
 from practicum.contracts.access import Outcome, Role, Rule, RuleSet
-from practicum.contracts.base import utc_now
+from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.connectors import ConnectorSpec
 from practicum.contracts.tools import CallStatus
 from practicum_gateway.access.principals import Principal
@@ -125,7 +125,7 @@ async def test_the_next_page_is_asked_for_by_its_handle_alone(house: House, arch
 async def test_rules_see_what_a_handle_stands_for(house: House, archive: Archive) -> None:
     assert archive
     first = await house.pipeline.invoke(call("archive_list_entries", {"shelf": "secret", "limit": 2}))
-    secret = {"type": "object", "properties": {"shelf": {"const": "secret"}}, "required": ["shelf"]}
+    secret: JsonObject = {"type": "object", "properties": {"shelf": {"const": "secret"}}, "required": ["shelf"]}
     await house.rulebook.replace(
         RuleSet(rules=(Rule(id="closed", arguments=secret, outcome=Outcome.DENY), *FREE.rules)), ADMIN
     )

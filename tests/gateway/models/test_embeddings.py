@@ -103,7 +103,7 @@ async def test_a_model_that_is_not_there_is_not_found(embeddings: Embeddings) ->
         ([{"index": 0, "embedding": [1.0, 0.0]}, {"index": 1, "embedding": [1.0]}], "one width"),
         ([{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [0.0]}], "no direction"),
         ([{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [float("nan")]}], "data.1.embedding.0"),
-        ([{"index": 0, "embedding": []}, {"index": 1, "embedding": [1.0]}], "data.0.embedding"),
+        ([{"index": 0, "embedding": list[float]()}, {"index": 1, "embedding": [1.0]}], "data.0.embedding"),
         ([{"index": 0, "embedding": [[1.0]]}, {"index": 1, "embedding": [1.0]}], "data.0.embedding.0"),
     ],
 )
