@@ -55,7 +55,9 @@ async def bank(serve: Serve) -> AsyncIterator[tuple[Bank, ConnectorSpec]]:
     system = Bank()
     async with serve(system.app()) as url:
         document = system.app().openapi()
-        flows: JsonObject = {"authorizationCode": {"authorizationUrl": f"{url}/in", "tokenUrl": f"{url}/token", "scopes": {}}}
+        flows: JsonObject = {
+            "authorizationCode": {"authorizationUrl": f"{url}/in", "tokenUrl": f"{url}/token", "scopes": {}}
+        }
         document["components"]["securitySchemes"] = {"person": {"type": "oauth2", "flows": flows}}
         document["security"] = [{"person": []}]
         del document["paths"]["/balance"]["get"]["parameters"]
