@@ -108,7 +108,7 @@ def _assigned(named: Mapping[str, JsonValue]) -> list[str]:
 
 
 def _patiently(out: Path, train: Callable[[], Bundle]) -> Bundle:
-    remark(f"training in {out}; the model is loaded first")
+    remark("loading; then every step is a line")
     try:
         with interruptible():
             return train()
