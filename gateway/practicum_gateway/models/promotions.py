@@ -78,7 +78,7 @@ class Promotions:
             if len(stood) < 2:  # noqa: PLR2004 -- the present one and one before it
                 raise ConflictError(
                     f"'{alias}' never named another version than '{row.version}'.",
-                    mend="Promote another version; GET its versions to see which there are.",
+                    mend=f"Promote another version: `practicum models versions {alias}` lists those that there are.",
                 )
             return await _change(session, row, Change.ROLLED_BACK, stood[-2], by)
 

@@ -101,6 +101,8 @@ def promote(
     as_json: JsonOption = False,
 ) -> None:
     """Let an alias name another version, if it is shown to be better: the next episode uses it."""
+    if override is not None and not override.strip():
+        raise typer.BadParameter("Say why: whoever reads the record wants to know.", param_hint="--override")
     with connect() as client:
         done = client.models.promote(
             alias,

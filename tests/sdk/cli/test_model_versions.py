@@ -110,6 +110,8 @@ def test_an_override_and_the_way_back(gateway: StandIn, practicum: Types) -> Non
     gateway.on("POST", "/v1/models/local/promote", OVERRIDDEN)
     gateway.on("POST", "/v1/models/local/rollback", BACK)
     gateway.on("GET", "/v1/models/local/promotions", [BACK, OVERRIDDEN, PROMOTED])
+    blank = practicum("models", "promote", "local", "v2", "--override", " ")
+    assert (blank.status, "Say why" in blank.err, gateway.seen) == (2, True, [])
     shown = practicum("models", "promote", "local", "v2", "--override", "cheaper")
     assert gateway.seen[0].json["override"] == "cheaper"
     assert shown.out == "'local' names v2 now, and named v1 before.\n"
