@@ -28,7 +28,7 @@ async def test_an_episode_runs_to_its_answer(stage: SetStage) -> None:
 
 
 async def test_the_history_holds_no_word_of_the_conversation(stage: SetStage) -> None:
-    quoted = ModelProviderError("400: messages[1]: 'my card is 4111'", mend="canary-mend")
+    quoted = ModelProviderError("400: messages[1]: 'my card is visa-canary'", mend="canary-mend")
     here = stage(ScriptedDoor([ScriptedTurn([Scripted()] * 3, failures=[quoted]), ScriptedTurn()]))
     async with here.worker():
         handle = await here.start()
@@ -36,7 +36,7 @@ async def test_the_history_holds_no_word_of_the_conversation(stage: SetStage) ->
     history = await handle.fetch_history()
     text = history.to_json() + "".join(str(event) for event in history.events)
     assert here.door.closed[episode_of(handle)].result is not None
-    for canary in ("4111", "canary-mend", "Done.", "Refund order", WORKER_KEY):
+    for canary in ("visa-canary", "canary-mend", "Done.", "Refund order", WORKER_KEY):
         assert canary not in text
     # About 1 KB and 6 events an activity; nothing grows with what was said.
     assert len(history.events) < 50

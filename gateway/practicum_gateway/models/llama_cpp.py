@@ -193,18 +193,22 @@ class _Exchange:
     def completed(self, ids: tuple[int, ...], drawn: _Drawn) -> Completed:
         if drawn.ending is None:
             raise self.fail("its answer does not say how the turn ended")
-        if len(drawn.ids) != len(drawn.logprobs):
+        if len(drawn.logprobs) > len(drawn.ids) or (drawn.ids and not drawn.logprobs):
             raise self.fail(f"it gave {len(drawn.ids)} tokens and {len(drawn.logprobs)} logprobs")
         if drawn.evaluated != len(ids):
             raise self.fail(f"it was sent {len(ids)} tokens and read {drawn.evaluated}")
         before = sum(len(message.tool_calls) for message in self.prompt.messages)
         message = self.codec.parse(drawn.text, before)
+        # A token that ends within a character is given no probability, and its turn cannot be trained on by tokens.
+        sampled = None
+        if len(drawn.logprobs) == len(drawn.ids):
+            sampled = Sampled(prompt_ids=ids, completion_ids=tuple(drawn.ids), logprobs=tuple(drawn.logprobs))
         whole = "tool_calls" if message.tool_calls else "stop"
         return Completed(
             message=message,
             finish_reason="length" if drawn.ending == "limit" else whole,
             usage=Usage(prompt_tokens=len(ids), completion_tokens=len(drawn.ids)),
-            sampled=Sampled(prompt_ids=ids, completion_ids=tuple(drawn.ids), logprobs=tuple(drawn.logprobs)),
+            sampled=sampled,
             template_hash=self.codec.template_hash,
             constrained=self._grammar() is not None,
         )

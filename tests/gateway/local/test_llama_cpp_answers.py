@@ -72,6 +72,16 @@ async def test_a_call_comes_back_parsed_with_its_tokens(stage: Stage, provider: 
     assert completed.template_hash
 
 
+async def test_a_turn_with_a_character_of_several_tokens_is_whole_but_has_no_tokens(
+    stage: Stage, provider: LlamaCppProvider
+) -> None:
+    """llama.cpp tells no probability of a token that ends within a character."""
+    _say(stage, _answer("It shipped \N{PARTY POPPER}", 5, completion_probabilities=[{"id": 0, "logprob": -0.5}] * 3))
+    completed = await provider.complete(_prompt(stage))
+    assert completed.message.content == "It shipped \N{PARTY POPPER}"
+    assert (completed.sampled, completed.usage.completion_tokens) == (None, 5)
+
+
 async def test_the_request_says_everything_that_training_must_know(stage: Stage, provider: LlamaCppProvider) -> None:
     _say(stage, _answer("Shipped."))
     prompt = _prompt(stage, adapter={0: 0.5})
