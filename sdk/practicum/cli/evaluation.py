@@ -10,6 +10,7 @@ from practicum.cli.connection import connect_async
 from practicum.cli.exits import INTERRUPTED
 from practicum.cli.inputs import suite_of
 from practicum.cli.output import JsonOption, remark, say, short, show_json
+from practicum.cli.services.signals import interruptible
 from practicum.client.call import build
 from practicum.contracts.episodes import Limits
 from practicum.contracts.evaluation import EvaluationReport
@@ -68,7 +69,8 @@ def eval_suite(
             )
 
     try:
-        report = asyncio.run(run(found))
+        with interruptible():
+            report = asyncio.run(run(found))
     except KeyboardInterrupt:
         remark(f"\nInterrupted; what is done is kept in {out}.\n  -> give the same command again to go on")
         raise typer.Exit(INTERRUPTED) from None

@@ -97,8 +97,9 @@ def test_what_cannot_be_evaluated(
 AT_A_TERMINAL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 
 
-def test_interrupted_it_says_how_to_go_on_and_does(practicum: Types, tmp_path: Path) -> None:
-    """The first attempt succeeds, then the model is gone, and a person loses patience."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_says_how_to_go_on_and_does(practicum: Types, tmp_path: Path, number: signal.Signals) -> None:
+    """The first attempt succeeds, then the model is gone, and a person or a scheduler loses patience."""
     out = tmp_path / "a"
     code = f"{AT_A_TERMINAL}from practicum.cli.main import main; main()"
     command = [sys.executable, "-c", code, "eval", SUITE, "--model", "local", "--out", str(out)]
@@ -108,7 +109,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(practicum: Types, tmp_path: P
                 while not (out / "attempts.jsonl").exists():
                     assert running.poll() is None
                     time.sleep(0.05)
-                running.send_signal(signal.SIGINT)
+                running.send_signal(number)
                 _, told = running.communicate()
             finally:
                 running.kill()
