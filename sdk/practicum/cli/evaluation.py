@@ -1,6 +1,8 @@
 """`practicum eval` and `practicum compare`: how well a model does, and whether another does better."""
 
 import asyncio
+import signal
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +12,6 @@ from practicum.cli.connection import connect_async
 from practicum.cli.exits import INTERRUPTED
 from practicum.cli.inputs import suite_of
 from practicum.cli.output import JsonOption, remark, say, short, show_json
-from practicum.cli.services.signals import interruptible
 from practicum.client.call import build
 from practicum.contracts.episodes import Limits
 from practicum.contracts.evaluation import EvaluationReport
@@ -69,9 +70,8 @@ def eval_suite(
             )
 
     try:
-        with interruptible():
-            report = asyncio.run(run(found))
-    except KeyboardInterrupt:
+        report = asyncio.run(_orderly(run(found)))
+    except (KeyboardInterrupt, asyncio.CancelledError):
         remark(f"\nInterrupted; what is done is kept in {out}.\n  -> give the same command again to go on")
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
@@ -91,6 +91,14 @@ def compare_reports(
         show_json(found)
     else:
         say(comparison_text(found))
+
+
+async def _orderly(evaluation: Coroutine[None, None, EvaluationReport]) -> EvaluationReport:
+    """Let SIGTERM and SIGHUP end an evaluation as Ctrl-C does: what is under way is cancelled and its episodes closed."""
+    task, loop = asyncio.ensure_future(evaluation), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, task.cancel)
+    return await task
 
 
 def _verdict(reward: float | None) -> str:
