@@ -94,7 +94,7 @@ def compare_reports(
 
 
 async def _orderly(evaluation: Coroutine[None, None, EvaluationReport]) -> EvaluationReport:
-    """Let SIGTERM and SIGHUP end an evaluation as Ctrl-C does: what is under way is cancelled and its episodes closed."""
+    """Let SIGTERM and SIGHUP end an evaluation as Ctrl-C does: what is under way is cancelled, its episodes closed."""
     task, loop = asyncio.ensure_future(evaluation), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, task.cancel)
