@@ -10,6 +10,8 @@ from practicum_gateway.access.principals import CALLERS
 from practicum_gateway.http.dependencies import Caller, Services
 from practicum_gateway.invocation.intent import scope_of
 
+_BYTES = "application/octet-stream"
+
 router = APIRouter(prefix="/v1/artifacts", tags=["tools"])
 
 
@@ -28,7 +30,7 @@ async def get_artifact(
     payload = await house.artifacts.get(scope_of(caller, within), artifact)
     return Response(
         payload.content,
-        media_type=payload.media_type,
+        media_type=payload.media_type if payload.media_type.isascii() else _BYTES,  # a header holds no more
         headers={
             # A file to keep, never a page to show: what a system answers may hold scripts.
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(payload.name or artifact, safe='')}",

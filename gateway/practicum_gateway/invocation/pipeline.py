@@ -173,8 +173,9 @@ class Pipeline:
 
             # record
             observation = seen.observation
-            await self._artifacts.keep(intent.scope, seen.payloads)
+            # First: a deed must not be in doubt because its bytes found no place.
             await self._ledger.settle(entry, observation, seconds)
+            await self._artifacts.keep(intent.scope, seen.payloads)
         await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
         return observation
 

@@ -10,7 +10,8 @@ import httpx
 import pytest
 from fastapi import FastAPI, File, UploadFile
 from fastapi.responses import Response
-from sqlalchemy import update
+from sqlalchemy import text, update
+from sqlalchemy.exc import OperationalError
 
 from practicum.contracts.access import Outcome, Role, Rule, RuleSet
 from practicum.contracts.base import JsonObject, utc_now
@@ -31,6 +32,7 @@ class Archive:
     """A system that answers and takes files."""
 
     taken: list[tuple[str | None, bytes]] = field(default_factory=list[tuple[str | None, bytes]])
+    issued: list[int] = field(default_factory=list[int])
 
     def app(self) -> FastAPI:
         app = FastAPI(title="Archive", version="1")
@@ -50,11 +52,16 @@ class Archive:
             self.taken.append((upload.content_type, content))
             return {"bytes": len(content)}
 
+        @app.post("/invoices/{number}", operation_id="issue_invoice", response_class=Response)
+        async def issue_invoice(number: int) -> Response:
+            self.issued.append(number)
+            return Response(PDF, media_type="application/p\N{LATIN SMALL LETTER O WITH DIAERESIS}f")
+
         @app.get("/entries", operation_id="list_entries")
         async def list_entries(shelf: str, limit: int = 2, offset: int = 0) -> list[dict[str, Any]]:
             return [{"shelf": shelf, "number": number} for number in range(offset, min(offset + limit, 5))]
 
-        _ = (get_file, add_file, list_entries)
+        _ = (get_file, add_file, issue_invoice, list_entries)
         return app
 
 
@@ -98,6 +105,15 @@ async def test_after_a_week_it_is_gone(house: House, archive: Archive) -> None:
         assert await session.get(ArtifactRow, (f"principal:{BOT.name}", artifact.id)) is None
 
 
+async def test_a_deed_is_recorded_even_where_its_bytes_cannot_be_kept(house: House, archive: Archive) -> None:
+    async with house.store.write() as session:
+        await session.execute(text("ALTER TABLE artifacts RENAME TO elsewhere"))
+    with pytest.raises(OperationalError):
+        await house.pipeline.invoke(call("archive_issue_invoice", {"number": 7}))
+    again = await house.pipeline.invoke(call("archive_issue_invoice", {"number": 7}))
+    assert (again.status, again.http_status, archive.issued) == (CallStatus.OK, 200, [7])
+
+
 async def test_its_owner_fetches_it_as_a_file(gateway: httpx.AsyncClient, archive: Archive) -> None:
     assert archive
     called = await gateway.post("/v1/tools/archive_get_file/call", json={"arguments": {"number": 3}})
@@ -107,6 +123,9 @@ async def test_its_owner_fetches_it_as_a_file(gateway: httpx.AsyncClient, archiv
     assert answer.headers["content-type"] == "application/pdf"
     assert answer.headers["content-disposition"].startswith("attachment")
     assert answer.headers["x-content-type-options"] == "nosniff"
+    issued = await gateway.post("/v1/tools/archive_issue_invoice/call", json={"arguments": {"number": 1}})
+    odd = await gateway.get(f"/v1/artifacts/{issued.json()['artifacts'][0]['id']}")
+    assert (odd.status_code, odd.content, odd.headers["content-type"]) == (200, PDF, "application/octet-stream")
     assert (await gateway.get("/v1/artifacts/art_0")).status_code == 404
     assert (await gateway.get(f"/v1/artifacts/{artifact['id']}?episode=ep_0")).status_code == 404
 

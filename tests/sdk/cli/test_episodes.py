@@ -115,7 +115,11 @@ def test_the_model_must_be_clear(gateway: StandIn, practicum: Types) -> None:
 def test_leaving_a_running_episode_with_ctrl_c(gateway: StandIn) -> None:
     begin(gateway, EpisodeStatus.RUNNING)
     gateway.on("GET", EVENTS, stream(sse(STEPS[0], STEPS[1]), 30.0))
-    code = "from practicum.cli.main import main; main()"
+    # What a shell runs in the background inherits that SIGINT is ignored; somebody at a terminal does not.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from practicum.cli.main import main; main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "run", "Refund", "--model", "local"],
         stdout=subprocess.PIPE,
