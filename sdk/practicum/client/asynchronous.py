@@ -26,6 +26,9 @@ class AsyncConnectors(AsyncResource):
     add = AsyncEndpoint(connectors.add)
     list = AsyncEndpoint(connectors.fetch_all)
     get = AsyncEndpoint(connectors.get)
+    refresh = AsyncEndpoint(connectors.refresh)
+    changes = AsyncEndpoint(connectors.changes)
+    accept = AsyncEndpoint(connectors.accept)
     remove = AsyncEndpoint(connectors.remove)
 
 

@@ -27,6 +27,9 @@ class Connectors(Resource):
     add = Endpoint(connectors.add)
     list = Endpoint(connectors.fetch_all)
     get = Endpoint(connectors.get)
+    refresh = Endpoint(connectors.refresh)
+    changes = Endpoint(connectors.changes)
+    accept = Endpoint(connectors.accept)
     remove = Endpoint(connectors.remove)
 
 

@@ -230,6 +230,8 @@ class OperationReport(Value):
         notes: what was lost, or why it was refused.
         effect: what a call does to the world; None where it was refused.
         mend: operations of JSON Patch (RFC 6902) on the document that would mend it, where they can be told.
+        drift: how many answers departed from what the document says of them.
+        held: whether it stays as an older document has it, because the newer one breaks it.
     """
 
     operation: str
@@ -240,6 +242,8 @@ class OperationReport(Value):
     notes: tuple[str, ...] = ()
     effect: Effect | None = None
     mend: tuple[JsonObject, ...] = ()
+    drift: int = 0
+    held: bool = False
 
 
 class Connector(Value):
@@ -334,17 +338,45 @@ class Change(Value):
     breaking: bool
 
 
+class RefreshRequest(Value):
+    """A wish to look at a system's document again.
+
+    Attributes:
+        document: the document as it is now, when the caller has it; None has the gateway fetch it from its source.
+        documents: files that `document` refers to, by the relative path it names them by.
+        overlay: takes the place of the overlay that is kept; an empty one takes it away, None leaves it.
+        accept: whether breaking changes are put in force at once.
+    """
+
+    document: JsonObject | None = None
+    documents: dict[str, JsonObject] = Field(default_factory=dict)
+    overlay: JsonObject | tuple[JsonObject, ...] | None = None
+    accept: bool = False
+
+
+class AcceptRequest(Value):
+    """A wish to put the changes that are held in force.
+
+    Attributes:
+        digest: SHA-256 of the document whose changes were looked at, as `RefreshReport.digest` said it.
+    """
+
+    digest: str
+
+
 class RefreshReport(Value):
-    """What a second look at a system's document found.
+    """What the latest look at a system's document found.
 
     Attributes:
         connector: the registration as it is now.
-        changed: whether the document says anything else than before.
+        digest: SHA-256 of the document that was looked at, overlay included.
+        changed: whether it says anything else than the one before.
         served: changes that are in force.
         held: breaking changes that wait for a decision; their operations are called as before until then.
     """
 
     connector: Connector
+    digest: str
     changed: bool
-    served: tuple[Change, ...]
-    held: tuple[Change, ...]
+    served: tuple[Change, ...] = ()
+    held: tuple[Change, ...] = ()

@@ -1,7 +1,17 @@
 """Calls about connectors."""
 
-from practicum.client.call import Call, nothing, path, read
-from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec
+from collections.abc import Mapping, Sequence
+
+from practicum.client.call import Call, build, nothing, path, read
+from practicum.contracts.base import JsonObject
+from practicum.contracts.connectors import (
+    AcceptRequest,
+    Connector,
+    ConnectorReport,
+    ConnectorSpec,
+    RefreshReport,
+    RefreshRequest,
+)
 
 
 def add(spec: ConnectorSpec) -> Call[ConnectorReport]:
@@ -35,3 +45,59 @@ def remove(name: str) -> Call[None]:
         NotFoundError: there is none of this name.
     """
     return Call("DELETE", path("/v1/connectors/{}", name), nothing)
+
+
+def refresh(
+    name: str,
+    document: JsonObject | None = None,
+    *,
+    documents: Mapping[str, JsonObject] | None = None,
+    overlay: JsonObject | Sequence[JsonObject] | None = None,
+    accept: bool = False,
+) -> Call[RefreshReport]:
+    """Look at a system's document again: what breaks no call is put in force, what does is held for a decision.
+
+    Args:
+        name: the system.
+        document: the document as it is now; None has the gateway fetch it from where it came from.
+        documents: files that `document` refers to, by the relative path it names them by.
+        overlay: takes the place of the overlay that is kept; an empty one takes it away, None leaves it.
+        accept: whether breaking changes are put in force at once.
+
+    Raises:
+        NotFoundError: there is no system of this name.
+        DocumentError: the document cannot be fetched or used; everything stays as it was.
+    """
+    body = build(
+        RefreshRequest,
+        "refresh",
+        document=document,
+        documents=dict(documents or {}),
+        overlay=overlay,
+        accept=accept,
+    )
+    return Call("POST", path("/v1/connectors/{}/refresh", name), read(RefreshReport), body=body)
+
+
+def changes(name: str) -> Call[RefreshReport]:
+    """What the latest look at a system's document found.
+
+    Raises:
+        NotFoundError: there is no system of this name.
+    """
+    return Call("GET", path("/v1/connectors/{}/changes", name), read(RefreshReport))
+
+
+def accept(name: str, digest: str) -> Call[RefreshReport]:
+    """Put the changes that are held in force.
+
+    Args:
+        name: the system.
+        digest: of the document whose changes were looked at, from the report.
+
+    Raises:
+        NotFoundError: there is no system of this name.
+        ConflictError: nothing is held, or the document has changed again since.
+    """
+    body = build(AcceptRequest, "decision", digest=digest)
+    return Call("POST", path("/v1/connectors/{}/accept", name), read(RefreshReport), body=body)
