@@ -1,22 +1,29 @@
 """The commands that this package adds to `practicum`: nothing heavy is imported before one of them runs."""
 
 import asyncio
-from collections import Counter
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import practicum_connectors
+from practicum.cli.credentials import AUTH_HELP
 from practicum.cli.exits import FAILED
-from practicum.cli.inputs import document_of, overlay_of
-from practicum.cli.output import JsonOption, say, show_fields, show_json, show_table
-from practicum.client.call import build
-from practicum.contracts.connectors import CheckReport, ConnectorSpec, Fidelity
-from practicum.errors import ConfigurationError, MissingExtraError
+from practicum.cli.output import JsonOption, say, show_fields, show_json
+from practicum.cli.registration import (
+    ArraysOption,
+    AuthOption,
+    BaseUrlOption,
+    ExcludeOption,
+    IncludeOption,
+    OverlayOption,
+    ServerOption,
+    SettingsOption,
+    spec_of,
+)
+from practicum.cli.reports import LOSSES, show_counts, show_operations
+from practicum.contracts.connectors import ArrayStyle, CheckReport, ConnectorSpec, Fidelity
+from practicum.errors import MissingExtraError
 from practicum_connectors.conformance.command import conformance
-
-_WORST_FIRST = (Fidelity.REFUSED, Fidelity.DEGRADED)
 
 
 def register(root: typer.Typer) -> None:
@@ -29,6 +36,7 @@ def register(root: typer.Typer) -> None:
         if group.name == "connectors" and group.typer_instance is not None:
             group.typer_instance.command(
                 epilog="**Example:** `practicum connectors check openapi.yaml --base-url https://crm.internal`\n\n"
+                f"**Credentials:** {AUTH_HELP}\n\n"
                 "**Exit status:** 1 where an operation is refused."
             )(check)
     root.command(epilog="**Example:** `practicum conformance 'bodies/form-*'`")(conformance)
@@ -37,33 +45,34 @@ def register(root: typer.Typer) -> None:
 def check(
     source: Annotated[str, typer.Argument(help="OpenAPI document: a URL, a file, or - for stdin.")],
     name: Annotated[str, typer.Option(help="Name of the system: the first part of its tools' names.")] = "system",
-    base_url: Annotated[
-        str | None, typer.Option(help="Where the system listens, if the document does not say.")
-    ] = None,
+    base_url: BaseUrlOption = None,
+    auth: AuthOption = None,
     private_network: Annotated[
         bool, typer.Option("--private-network", help="The document may stand in a private network.")
     ] = False,
-    include: Annotated[list[str] | None, typer.Option(help="Only operations of this pattern; repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="No operations of this pattern; repeatable.")] = None,
-    overlay: Annotated[
-        str | None, typer.Option(help="File with changes to the document: an Overlay 1.0 document, or RFC 6902.")
-    ] = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    overlay: OverlayOption = None,
+    server: ServerOption = None,
+    settings: SettingsOption = None,
+    arrays: ArraysOption = ArrayStyle.BRACKETS,
     as_json: JsonOption = False,
 ) -> None:
     """Say what would become of each operation of a document, without registering it."""
-    spec = build(
-        ConnectorSpec,
-        "connector",
-        name=name,
-        source=source if source.startswith(("http://", "https://")) else None,
-        document=document_of(source) if source == "-" else None,
-        overlay=overlay_of(overlay),
+    spec = spec_of(
+        name,
+        source,
+        auth=auth,
+        include=include,
+        exclude=exclude,
+        overlay=overlay,
+        settings=settings,
         base_url=base_url,
         private_network=private_network,
-        include=tuple(include or ()),
-        exclude=tuple(exclude or ()),
+        server=server,
+        arrays=arrays,
     )
-    report = _checked(spec, source)
+    report = _checked(spec)
     if as_json:
         show_json(report)
     else:
@@ -72,35 +81,18 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _checked(spec: ConnectorSpec, source: str) -> CheckReport:
+def _checked(spec: ConnectorSpec) -> CheckReport:
     try:
-        load_source, folder_source = practicum_connectors.load_source, practicum_connectors.folder_source
+        load_source = practicum_connectors.load_source
     except ImportError:
         raise MissingExtraError("connectors", "Checking a document") from None
-    if spec.source is not None or spec.document is not None:
-        document = asyncio.run(load_source(spec))
-    else:
-        file = Path(source).resolve()
-        if not file.is_file():
-            raise ConfigurationError(f"{source} cannot be read: it is no file.", mend="Name a file that exists.")
-        # What it refers to is read too, from its own folder and below.
-        there = spec.model_copy(update={"source": file.as_uri()})
-        document = asyncio.run(load_source(there, read=folder_source(file.parent)))
-    return practicum_connectors.check(spec, document)
+    return practicum_connectors.check(spec, asyncio.run(load_source(spec)))
 
 
 def _show(report: CheckReport) -> None:
     """Counts, then what is worth a line, the worst first."""
-    counted = Counter(entry.fidelity for entry in report.operations)
-    say(", ".join(f"{counted[fidelity]} {fidelity}" for fidelity in Fidelity))
+    show_counts(report.operations)
     show_fields((("document", f"{report.title} {report.version}"), ("address", report.base_url)))
     for note in report.notes:
         say(note)
-    rows = [
-        (entry.method, entry.path, entry.fidelity, "; ".join(entry.notes))
-        for fidelity in _WORST_FIRST
-        for entry in report.operations
-        if entry.fidelity is fidelity
-    ]
-    if rows:
-        show_table(("method", "path", "fidelity", "notes"), rows, empty="")
+    show_operations(report.operations, LOSSES)

@@ -1,25 +1,44 @@
 """`practicum connectors`: the systems that agents work on."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from practicum.cli.connection import connect
-from practicum.cli.inputs import AUTH_FORMS, auth_of, document_of, labels_of, overlay_of
-from practicum.cli.output import JsonOption, moment, say, show_fields, show_json, show_table
-from practicum.client.call import build
-from practicum.contracts.connectors import ConnectorReport, ConnectorSpec, Fidelity, Mode, PracticeSpec
+from practicum.cli.credentials import AUTH_HELP
+from practicum.cli.documents import gathered
+from practicum.cli.exits import FAILED
+from practicum.cli.inputs import overlay_of
+from practicum.cli.output import JsonOption, moment, remark, say, show_json, show_table
+from practicum.cli.registration import (
+    ArraysOption,
+    AuthOption,
+    BaseUrlOption,
+    ExcludeOption,
+    IncludeOption,
+    OverlayOption,
+    ServerOption,
+    SettingsOption,
+    practice_of,
+    spec_of,
+)
+from practicum.cli.reports import LOSSES, WORST_FIRST, show_changes, show_connector
+from practicum.contracts.base import JsonObject
+from practicum.contracts.connectors import ArrayStyle, Mode, RefreshReport
 
 app = typer.Typer(help="Register systems from their OpenAPI documents.", no_args_is_help=True)
 
+NameArgument = Annotated[str, typer.Argument(help="Name of the system.")]
+
 
 @app.command(
-    epilog=f"**Credentials:** {AUTH_FORMS}\n\n"
+    epilog=f"**Credentials:** {AUTH_HELP}\n\n"
+    "**Files:** a document from a file comes with the files that it refers to by relative paths, from its own folder "
+    "and below, never from above it.\n\n"
     "**Examples:**\n\n"
     "`practicum connectors add crm http://crm.internal/openapi.json --auth api_key:env:CRM_KEY`\n\n"
     "`practicum connectors add erp erp.yaml --base-url https://erp.internal "
-    "--auth client_credentials:env:ERP_ID:env:ERP_SECRET`\n\n"
+    "--auth client_credentials:env:ERP_ID:env:ERP_SECRET --limit per_second=5`\n\n"
     "`practicum connectors add crm http://crm.internal/openapi.json --auth api_key:env:CRM_KEY "
     "--practice http://practice.internal/crm --practice-auth api_key:env:PRACTICE_KEY`"
 )
@@ -28,10 +47,8 @@ def add(
     source: Annotated[
         str, typer.Argument(help="OpenAPI document: a URL that the gateway fetches, a file, or - for stdin.")
     ],
-    base_url: Annotated[
-        str | None, typer.Option(help="Where the system listens, if the document does not say.")
-    ] = None,
-    auth: Annotated[str, typer.Option(help="Credential, such as `bearer:env:TOKEN`; see below.")] = "none",
+    base_url: BaseUrlOption = None,
+    auth: AuthOption = None,
     mode: Annotated[Mode, typer.Option(help="A live system, or a practice copy that training may touch.")] = Mode.LIVE,
     private_network: Annotated[
         bool, typer.Option("--private-network", help="It may stand in a private network.")
@@ -39,48 +56,51 @@ def add(
     practice: Annotated[
         str | None, typer.Option(help="Where copies for training are: an episode's own listens at URL/EPISODE.")
     ] = None,
-    practice_auth: Annotated[str, typer.Option(help="Credential of the copies, in the forms of --auth.")] = "none",
+    practice_auth: Annotated[
+        list[str] | None, typer.Option(help="Credential of the copies, in the forms of --auth.")
+    ] = None,
     practice_private_network: Annotated[
         bool, typer.Option("--practice-private-network", help="The copies may stand in a private network.")
     ] = False,
-    include: Annotated[list[str] | None, typer.Option(help="Only operations of this pattern; repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="No operations of this pattern; repeatable.")] = None,
-    overlay: Annotated[
-        str | None, typer.Option(help="File with changes to the document: an Overlay 1.0 document, or RFC 6902.")
-    ] = None,
-    server: Annotated[
-        str | None, typer.Option(help="Which of the document's servers, by its address or its name.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A variable of that server, `NAME=VALUE`; repeatable.")
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    overlay: OverlayOption = None,
+    server: ServerOption = None,
+    settings: SettingsOption = None,
+    arrays: ArraysOption = ArrayStyle.BRACKETS,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            help="How hard it may be leant on, `NAME=VALUE`; repeatable. Names: concurrent, per_second, "
+            "timeout_seconds, attempts, breaker_failures, breaker_seconds.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register a system; each operation of its document becomes a tool."""
-    fetched = source.startswith(("http://", "https://"))
-    spec = build(
-        ConnectorSpec,
-        "connector",
-        name=name,
-        source=source if fetched else None,
-        document=None if fetched else document_of(source),
+    spec = spec_of(
+        name,
+        source,
+        auth=auth,
+        include=include,
+        exclude=exclude,
+        overlay=overlay,
+        settings=settings,
+        limits=limits,
         base_url=base_url,
-        auth=auth_of(auth),
         mode=mode,
         private_network=private_network,
-        practice=_practice(practice, practice_auth, private_network=practice_private_network),
-        include=tuple(include or ()),
-        exclude=tuple(exclude or ()),
-        overlay=overlay_of(overlay),
+        practice=practice_of(practice, practice_auth, private_network=practice_private_network),
         server=server,
-        variables=labels_of(settings or ()),
+        arrays=arrays,
     )
     with connect() as client:
         report = client.connectors.add(spec)
     if as_json:
         show_json(report)
     else:
-        _show(report, only=(Fidelity.DEGRADED, Fidelity.REFUSED))
+        show_connector(report, LOSSES)
 
 
 @app.command("list")
@@ -99,24 +119,18 @@ def list_all(as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def show(
-    name: Annotated[str, typer.Argument(help="Name of the system.")],
-    as_json: JsonOption = False,
-) -> None:
+def show(name: NameArgument, as_json: JsonOption = False) -> None:
     """Show a system and what became of each of its operations."""
     with connect() as client:
         report = client.connectors.get(name)
     if as_json:
         show_json(report)
     else:
-        _show(report, only=tuple(Fidelity))
+        show_connector(report, WORST_FIRST)
 
 
 @app.command()
-def remove(
-    name: Annotated[str, typer.Argument(help="Name of the system.")],
-    as_json: JsonOption = False,
-) -> None:
+def remove(name: NameArgument, as_json: JsonOption = False) -> None:
     """Remove a system, its tools and its credential."""
     with connect() as client:
         client.connectors.remove(name)
@@ -126,33 +140,78 @@ def remove(
         say(f"Removed {name}.")
 
 
-def _practice(url: str | None, auth: str, *, private_network: bool) -> PracticeSpec | None:
-    if url is not None:
-        given = auth_of(auth, "--practice-auth")
-        return build(PracticeSpec, "practice", base_url=url, auth=given, private_network=private_network)
-    if auth != "none" or private_network:
-        raise typer.BadParameter("There is no --practice for it to speak of.", param_hint="--practice-...")
-    return None
+@app.command(
+    epilog="**Exit status:** 1 where a change is held, for CI.\n\n"
+    "**Examples:**\n\n`practicum connectors refresh crm`\n\n`practicum connectors refresh erp erp.yaml`"
+)
+def refresh(
+    name: NameArgument,
+    source: Annotated[
+        str | None,
+        typer.Argument(help="The document as it is now: a file, or - for stdin. Left out, the gateway fetches it."),
+    ] = None,
+    overlay: Annotated[
+        str | None, typer.Option(help="File whose changes take the place of the overlay that is kept.")
+    ] = None,
+    no_overlay: Annotated[bool, typer.Option("--no-overlay", help="Take away the overlay that is kept.")] = False,
+    accept_breaking: Annotated[
+        bool, typer.Option("--accept", help="Put changes in force at once, those that break calls too.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Look at a system's document again: what breaks no call is put in force, what does is held for a decision."""
+    if no_overlay and overlay is not None:
+        raise typer.BadParameter("It says both: an overlay, and none.", param_hint="--no-overlay")
+    document, files = _document_now(name, source)
+    changed: JsonObject | tuple[JsonObject, ...] | None = {} if no_overlay else overlay_of(overlay)
+    with connect() as client:
+        report = client.connectors.refresh(name, document, documents=files, overlay=changed, accept=accept_breaking)
+    _tell(report, as_json=as_json)
 
 
-def _show(report: ConnectorReport, *, only: Sequence[Fidelity]) -> None:
-    """A registration; `only` says which operations are worth a line."""
-    connector = report.connector
-    show_fields(
-        (
-            ("system", f"{connector.name}: {connector.title} {connector.version}"),
-            ("address", connector.base_url),
-            ("mode", connector.mode),
-            ("practice", connector.practice or "-"),
-            ("auth", connector.auth),
-            ("tools", connector.tools),
-            ("digest", connector.digest),
+@app.command(epilog="**Exit status:** 1 where a change is held, for CI.")
+def changes(name: NameArgument, as_json: JsonOption = False) -> None:
+    """Show what the latest look at a system's document found: what is in force, and what is held for a decision."""
+    with connect() as client:
+        report = client.connectors.changes(name)
+    _tell(report, as_json=as_json)
+
+
+@app.command()
+def accept(
+    name: NameArgument,
+    digest: Annotated[str, typer.Option(help="Of the document whose changes you looked at; `changes` shows it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Put the changes that are held in force."""
+    with connect() as client:
+        report = client.connectors.accept(name, digest)
+    if as_json:
+        show_json(report)
+    else:
+        show_changes(report)
+
+
+def _document_now(name: str, source: str | None) -> tuple[JsonObject | None, dict[str, JsonObject]]:
+    """The document of a file with those that it refers to; none where the gateway fetches it."""
+    if source is None:
+        return None, {}
+    if source.startswith(("http://", "https://")):
+        raise typer.BadParameter(
+            f"The gateway fetches it from where it was registered: `practicum connectors refresh {name}`. "
+            "What lies elsewhere is given as a file.",
+            param_hint="SOURCE",
         )
-    )
-    rows = [
-        (each.tool or "-", each.method, each.path, each.fidelity, "; ".join(each.notes))
-        for each in report.operations
-        if each.fidelity in only
-    ]
-    if rows:
-        show_table(("tool", "method", "path", "fidelity", "notes"), rows, empty="")
+    found = gathered(source)
+    for reason in found.left_out:
+        remark(f"left out: {reason}")
+    return found.document, found.files
+
+
+def _tell(report: RefreshReport, *, as_json: bool) -> None:
+    if as_json:
+        show_json(report)
+    else:
+        show_changes(report)
+    if report.held:
+        raise typer.Exit(FAILED)

@@ -11,28 +11,19 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from practicum.cli.yaml_text import parse_yaml
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import (
-    ApiKeyAuth,
-    Auth,
-    BasicAuth,
-    BearerAuth,
-    ClientCredentialsAuth,
-    NoAuth,
-)
 from practicum.errors import ConfigurationError
 from practicum.tasks import Suite, load_suite
 
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 _OVERLAY: TypeAdapter[JsonObject | tuple[JsonObject, ...]] = TypeAdapter(JsonObject | tuple[JsonObject, ...])
-AUTH_FORMS = (
-    "`none`, `api_key:env:CRM_KEY`, `api_key:env:CRM_KEY:header:X-Key` (or `query`, `cookie`), `bearer:env:TOKEN`, "
-    "`basic:env:CRM_USER:env:CRM_PASSWORD`, `client_credentials:env:ERP_ID:env:ERP_SECRET`. A secret stands in an "
-    "environment variable, `env:VARIABLE`, or in a file, `file:PATH`."
-)
 
 
-def labels_of(given: Sequence[str]) -> dict[str, str]:
-    """Labels from `name=value`.
+def labels_of(given: Sequence[str], example: str = "suite=orders") -> dict[str, str]:
+    """Labels, or other values by name, from `name=value`.
+
+    Args:
+        given: what was said.
+        example: what it looks like, for the error.
 
     Raises:
         typer.BadParameter: one has no `=`.
@@ -41,7 +32,7 @@ def labels_of(given: Sequence[str]) -> dict[str, str]:
     for label in given:
         name, equals, value = label.partition("=")
         if not name or not equals:
-            raise typer.BadParameter(f"{label!r} is no label; it looks like suite=orders.")
+            raise typer.BadParameter(f"{label!r} is not NAME=VALUE; it looks like {example}.")
         found[name] = value
     return found
 
@@ -53,7 +44,7 @@ def text_of(source: str) -> str:
         ConfigurationError: it cannot be read.
     """
     try:
-        return sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        return sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigurationError(f"{source} cannot be read: {why}.", mend="Name a file that exists.") from None
@@ -136,40 +127,6 @@ def _value_of(source: str) -> object:
     if not source.endswith((".yaml", ".yml")) and text.lstrip()[:1] in ("{", "["):
         return json_of(text, source)
     return parse_yaml(text, source)
-
-
-def auth_of(given: str, option: str = "--auth") -> Auth:
-    """A credential from `KIND:SECRET...`.
-
-    Args:
-        given: what the option says.
-        option: its name, for the error.
-
-    Raises:
-        typer.BadParameter: it does not look like one.
-        ConfigurationError: a secret it points to is not there.
-    """
-    kind, *parts = given.split(":")
-    secrets: list[str] = []
-    while len(parts) > 1 and parts[0] in ("env", "file"):
-        secrets.append(secret_of(f"{parts[0]}:{parts[1]}"))
-        parts = parts[2:]
-    match kind, secrets, parts:
-        case "none", [], []:
-            return NoAuth()
-        case "api_key", [value], []:
-            return ApiKeyAuth(value=value)
-        case "api_key", [value], ["header" | "query" | "cookie" as location, name]:
-            return ApiKeyAuth(value=value, location=location, name=name)
-        case "bearer", [token], []:
-            return BearerAuth(token=token)
-        case "basic", [username, password], []:
-            return BasicAuth(username=username, password=password)
-        case "client_credentials", [client_id, client_secret], []:
-            return ClientCredentialsAuth(client_id=client_id, client_secret=client_secret)
-        case _:
-            # What was given is not repeated: it may be a secret typed where its place should stand.
-            raise typer.BadParameter(f"This is no credential. There are: {AUTH_FORMS}", param_hint=option)
 
 
 def suite_of(path: str) -> Suite:

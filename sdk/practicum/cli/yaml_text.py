@@ -1,7 +1,9 @@
 """YAML files as the JSON that they stand for; needs PyYAML, which the extra `connectors` brings."""
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
+from itertools import count
 from typing import Any
 
 from pydantic import JsonValue
@@ -9,19 +11,25 @@ from pydantic import JsonValue
 from practicum.errors import ConfigurationError, MissingExtraError
 
 _WORDS: dict[str, JsonValue] = {"": None, "~": None, "null": None, "true": True, "false": False}
-_INTEGER = re.compile(r"[-+]?[0-9]+")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,400}")
+_OTHER_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_MERGE = "<<"
+_MOST_VALUES = 8_000_000
+"""Values of a file, those of an alias counted as often as it is used."""
 
 
 def parse_yaml(text: str, source: str) -> JsonValue:
     """The value of a YAML text by the rules of YAML 1.2, in which `on` and dates are text; keys are always text.
+
+    Of older versions the merge key `<<` is understood, which many documents use.
 
     Args:
         text: the YAML.
         source: where it came from, for the error.
 
     Raises:
-        ConfigurationError: it is no YAML.
+        ConfigurationError: it is no YAML, or its aliases unfold too far.
         MissingExtraError: PyYAML is not installed.
     """
     try:
@@ -29,35 +37,57 @@ def parse_yaml(text: str, source: str) -> JsonValue:
     except ImportError:
         raise MissingExtraError("connectors", f"Reading YAML ({source})") from None
     try:
-        return _value(yaml.compose(text, Loader=yaml.SafeLoader), ())
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is not in every build, and far faster
+        return _value(yaml.compose(text, Loader=loader), (), count())
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{source} is no YAML: {error}.", mend="Mend the text there.") from None
+        raise ConfigurationError(f"{source} is no YAML: {_flat(error)}.", mend="Mend the text there.") from None
     except RecursionError:
         raise ConfigurationError(f"{source} nests too deep to be read.", mend="Flatten it.") from None
 
 
-def _value(node: Any, above: tuple[Any, ...]) -> JsonValue:
+def _flat(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _value(node: Any, above: tuple[Any, ...], counted: Iterator[int]) -> JsonValue:
     """The value of a PyYAML node; an alias is a second place of the same node."""
     if any(node is one for one in above):
         raise ConfigurationError("A YAML alias stands inside what it names.", mend="Write recursion with `$ref`.")
+    if next(counted) >= _MOST_VALUES:
+        raise ConfigurationError(
+            f"The YAML unfolds to more than {_MOST_VALUES} values.", mend="Use fewer aliases, or none inside others."
+        )
     inside = (*above, node)
     match getattr(node, "id", None):
         case "mapping":
-            return {str(key.value): _value(value, inside) for key, value in node.value}
+            return _mapping(node, inside, counted)
         case "sequence":
-            return [_value(item, inside) for item in node.value]
+            return [_value(item, inside, counted) for item in node.value]
         case "scalar":
             return _scalar(node)
         case _:
             return None  # an empty text has no node
 
 
+def _mapping(node: Any, inside: tuple[Any, ...], counted: Iterator[int]) -> JsonValue:
+    """A mapping; what it merges in gives way to what it says itself."""
+    said = {str(key.value): _value(value, inside, counted) for key, value in node.value if key.value != _MERGE}
+    for key, value in node.value:
+        if key.value == _MERGE:
+            merged = _value(value, inside, counted)
+            for one in merged if isinstance(merged, list) else [merged]:
+                said = {**one, **said} if isinstance(one, dict) else said
+    return said
+
+
 def _scalar(node: Any) -> JsonValue:
     text: str = node.value
-    if node.style is not None:
+    if node.style:
         return text
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):
         return int(text)
+    if _OTHER_INTEGER.fullmatch(text):
+        return int(text, 0)
     return float(text) if _FLOAT.fullmatch(text) else text

@@ -1,0 +1,108 @@
+"""What `connectors add` registers and `connectors check` tells beforehand: the same options, the same registration."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from practicum.cli.credentials import auth_of
+from practicum.cli.documents import gathered
+from practicum.cli.inputs import labels_of, overlay_of
+from practicum.cli.output import remark
+from practicum.client.call import build
+from practicum.contracts.connectors import ArrayStyle, ConnectorLimits, ConnectorSpec, PracticeSpec
+
+BaseUrlOption = Annotated[str | None, typer.Option(help="Where the system listens, if the document does not say.")]
+AuthOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Credential, such as `bearer:env:TOKEN`, or one for each scheme: `SCHEME=...`; see below."),
+]
+IncludeOption = Annotated[list[str] | None, typer.Option(help="Only operations of this pattern; repeatable.")]
+ExcludeOption = Annotated[list[str] | None, typer.Option(help="No operations of this pattern; repeatable.")]
+OverlayOption = Annotated[
+    str | None, typer.Option(help="File with changes to the document: an Overlay 1.0 document, or RFC 6902.")
+]
+ServerOption = Annotated[str | None, typer.Option(help="Which of the document's servers, by its address or its name.")]
+SettingsOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A variable of that server, `NAME=VALUE`; repeatable.")
+]
+ArraysOption = Annotated[
+    ArrayStyle, typer.Option(help="How lists inside of `deepObject` parameters are written: `f[ids][]=1` and so on.")
+]
+
+
+def spec_of(
+    name: str,
+    source: str,
+    *,
+    auth: Sequence[str] | None,
+    include: Sequence[str] | None,
+    exclude: Sequence[str] | None,
+    overlay: str | None,
+    settings: Sequence[str] | None,
+    limits: Sequence[str] | None = None,
+    **fields: object,
+) -> ConnectorSpec:
+    """The registration that some options describe; a file comes with all files that it refers to.
+
+    Args:
+        name: the connector's name.
+        source: URL that the gateway fetches, a file, or `-` for stdin.
+        auth: the credentials.
+        include: patterns.
+        exclude: patterns.
+        overlay: file with changes to the document.
+        settings: variables of the server.
+        limits: bounds by name.
+        fields: those of the registration that are given as they are.
+
+    Raises:
+        typer.BadParameter: an option has not its form.
+        ConfigurationError: a file or a secret is not there or cannot be used.
+        RequestError: a field does not fit.
+    """
+    if not source.startswith(("http://", "https://")):
+        found = gathered(source)
+        for reason in found.left_out:
+            remark(f"left out: {reason}")
+        fields |= {"document": found.document, "documents": found.files}
+    else:
+        fields |= {"source": source}
+    return build(
+        ConnectorSpec,
+        "connector",
+        name=name,
+        auth=auth_of(auth or ()),
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        overlay=overlay_of(overlay),
+        variables=labels_of(settings or (), "region=eu"),
+        limits=_limits(limits or ()),
+        **fields,
+    )
+
+
+def practice_of(url: str | None, auth: Sequence[str] | None, *, private_network: bool) -> PracticeSpec | None:
+    """Where practice copies are, if anything was said of them.
+
+    Raises:
+        typer.BadParameter: something was said of copies that are nowhere, or the credential is none.
+        ConfigurationError: a secret is not there.
+    """
+    if url is not None:
+        given = auth_of(auth or (), "--practice-auth")
+        return build(PracticeSpec, "practice", base_url=url, auth=given, private_network=private_network)
+    if auth or private_network:
+        raise typer.BadParameter("There is no --practice for it to speak of.", param_hint="--practice-...")
+    return None
+
+
+def _limits(given: Sequence[str]) -> dict[str, str]:
+    found = labels_of(given, "per_second=5")
+    known = ConnectorLimits.model_fields
+    unknown = [name for name in found if name not in known]
+    if unknown:
+        raise typer.BadParameter(
+            f"There is no limit {unknown[0]!r}; there are {', '.join(known)}.", param_hint="--limit"
+        )
+    return found
