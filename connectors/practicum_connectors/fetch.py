@@ -135,6 +135,8 @@ class _Fetcher:
 
     async def __call__(self, address: str) -> bytes:
         """What a document refers to; every redirect is looked at anew."""
+        if urlsplit(address).scheme == "file":  # beside a document that came without it
+            raise DocumentError("it was not handed over with the document.")
         left = self._end - time.monotonic()
         if left <= 0:
             raise DocumentError(f"all documents together took longer than {_SECONDS_OF_ALL:.0f} s.")

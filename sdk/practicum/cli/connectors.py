@@ -6,10 +6,9 @@ import typer
 
 from practicum.cli.connection import connect
 from practicum.cli.credentials import AUTH_HELP
-from practicum.cli.documents import gathered
 from practicum.cli.exits import FAILED
 from practicum.cli.inputs import overlay_of
-from practicum.cli.output import JsonOption, moment, remark, say, show_json, show_table
+from practicum.cli.output import JsonOption, moment, say, show_json, show_table
 from practicum.cli.registration import (
     ArraysOption,
     AuthOption,
@@ -19,6 +18,8 @@ from practicum.cli.registration import (
     OverlayOption,
     ServerOption,
     SettingsOption,
+    document_with_files,
+    is_address,
     practice_of,
     spec_of,
 )
@@ -196,15 +197,13 @@ def _document_now(name: str, source: str | None) -> tuple[JsonObject | None, dic
     """The document of a file with those that it refers to; none where the gateway fetches it."""
     if source is None:
         return None, {}
-    if source.startswith(("http://", "https://")):
+    if is_address(source):
         raise typer.BadParameter(
             f"The gateway fetches it from where it was registered: `practicum connectors refresh {name}`. "
             "What lies elsewhere is given as a file.",
             param_hint="SOURCE",
         )
-    found = gathered(source)
-    for reason in found.left_out:
-        remark(f"left out: {reason}")
+    found = document_with_files(source)
     return found.document, found.files
 
 

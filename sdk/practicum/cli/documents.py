@@ -92,7 +92,9 @@ def _path_of(name: str, root: Path, found: Gathered) -> Path | None:
     except (OSError, ValueError):  # a text in an example, which no file system takes as a name
         return None
     if name.startswith(("/", "../")) or not path.is_relative_to(root.parent):
-        found.left_out.append(f"{name} is outside the folder of {root.name}, above which nothing is read.")
+        found.left_out.append(
+            f"{name} is outside the folder of {root.name}, above which nothing is read. Put it below, or bundle."
+        )
         return None
     return path
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from practicum.cli.credentials import auth_of
-from practicum.cli.documents import gathered
+from practicum.cli.documents import Gathered, gathered
 from practicum.cli.inputs import labels_of, overlay_of
 from practicum.cli.output import remark
 from practicum.client.call import build
@@ -29,6 +29,7 @@ SettingsOption = Annotated[
 ArraysOption = Annotated[
     ArrayStyle, typer.Option(help="How lists inside of `deepObject` parameters are written: `f[ids][]=1` and so on.")
 ]
+_MOST_REMARKS = 20
 
 
 def spec_of(
@@ -61,25 +62,38 @@ def spec_of(
         ConfigurationError: a file or a secret is not there or cannot be used.
         RequestError: a field does not fit.
     """
-    if not source.startswith(("http://", "https://")):
-        found = gathered(source)
-        for reason in found.left_out:
-            remark(f"left out: {reason}")
-        fields |= {"document": found.document, "documents": found.files}
-    else:
-        fields |= {"source": source}
-    return build(
-        ConnectorSpec,
-        "connector",
-        name=name,
-        auth=auth_of(auth or ()),
-        include=tuple(include or ()),
-        exclude=tuple(exclude or ()),
-        overlay=overlay_of(overlay),
-        variables=labels_of(settings or (), "region=eu"),
-        limits=_limits(limits or ()),
-        **fields,
-    )
+    fields |= {
+        "auth": auth_of(auth or ()),
+        "include": tuple(include or ()),
+        "exclude": tuple(exclude or ()),
+        "overlay": overlay_of(overlay),
+        "variables": labels_of(settings or (), "region=eu"),
+        "limits": _limits(limits or ()),
+    }
+    if is_address(source):
+        return build(ConnectorSpec, "connector", name=name, source=source, **fields)
+    found = document_with_files(source)
+    return build(ConnectorSpec, "connector", name=name, document=found.document, documents=found.files, **fields)
+
+
+def is_address(source: str) -> bool:
+    """Whether a document is named by a URL and not by a file."""
+    return source.startswith(("http://", "https://"))
+
+
+def document_with_files(source: str) -> Gathered:
+    """A document from a file or stdin with the files that it refers to; what was left out of them is said.
+
+    Raises:
+        ConfigurationError: the document cannot be read or parsed, or refers to too much.
+        MissingExtraError: something is YAML, and no YAML parser is installed.
+    """
+    found = gathered(source)
+    for reason in found.left_out[:_MOST_REMARKS]:
+        remark(f"left out: {reason}")
+    if len(found.left_out) > _MOST_REMARKS:
+        remark(f"left out: {len(found.left_out) - _MOST_REMARKS} more files")
+    return found
 
 
 def practice_of(url: str | None, auth: Sequence[str] | None, *, private_network: bool) -> PracticeSpec | None:

@@ -1,9 +1,8 @@
 """YAML files as the JSON that they stand for; needs PyYAML, which the extra `connectors` brings."""
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import count
 from typing import Any
 
 from pydantic import JsonValue
@@ -38,7 +37,7 @@ def parse_yaml(text: str, source: str) -> JsonValue:
         raise MissingExtraError("connectors", f"Reading YAML ({source})") from None
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is not in every build, and far faster
-        return _value(yaml.compose(text, Loader=loader), (), count())
+        return _Reading().value(yaml.compose(text, Loader=loader))
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{source} is no YAML: {_flat(error)}.", mend="Mend the text there.") from None
     except RecursionError:
@@ -49,35 +48,54 @@ def _flat(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _value(node: Any, above: tuple[Any, ...], counted: Iterator[int]) -> JsonValue:
-    """The value of a PyYAML node; an alias is a second place of the same node."""
-    if any(node is one for one in above):
-        raise ConfigurationError("A YAML alias stands inside what it names.", mend="Write recursion with `$ref`.")
-    if next(counted) >= _MOST_VALUES:
-        raise ConfigurationError(
-            f"The YAML unfolds to more than {_MOST_VALUES} values.", mend="Use fewer aliases, or none inside others."
-        )
-    inside = (*above, node)
-    match getattr(node, "id", None):
-        case "mapping":
-            return _mapping(node, inside, counted)
-        case "sequence":
-            return [_value(item, inside, counted) for item in node.value]
-        case "scalar":
-            return _scalar(node)
-        case _:
-            return None  # an empty text has no node
+@dataclass(slots=True)
+class _Reading:
+    """The values of a text's nodes as far as they are known; an alias is a second place of the same node."""
 
+    known: dict[Any, tuple[JsonValue, int]] = field(default_factory=dict[Any, tuple[JsonValue, int]])
+    under_way: set[Any] = field(default_factory=set[Any])
+    values: int = 0
 
-def _mapping(node: Any, inside: tuple[Any, ...], counted: Iterator[int]) -> JsonValue:
-    """A mapping; what it merges in gives way to what it says itself."""
-    said = {str(key.value): _value(value, inside, counted) for key, value in node.value if key.value != _MERGE}
-    for key, value in node.value:
-        if key.value == _MERGE:
-            merged = _value(value, inside, counted)
-            for one in merged if isinstance(merged, list) else [merged]:
-                said = {**one, **said} if isinstance(one, dict) else said
-    return said
+    def value(self, node: Any) -> JsonValue:
+        """The value of a PyYAML node, counted as often as it is used."""
+        if node in self.under_way:
+            raise ConfigurationError("A YAML alias stands inside what it names.", mend="Write recursion with `$ref`.")
+        if node not in self.known:
+            before = self.values
+            self.values += 1
+            self.under_way.add(node)
+            made = self._made(node)
+            self.under_way.remove(node)
+            self.known[node] = made, self.values - before
+        else:
+            self.values += self.known[node][1]
+        if self.values > _MOST_VALUES:
+            raise ConfigurationError(
+                f"The YAML unfolds to more than {_MOST_VALUES} values.",
+                mend="Use fewer aliases, or none inside others.",
+            )
+        return self.known[node][0]
+
+    def _made(self, node: Any) -> JsonValue:
+        match getattr(node, "id", None):
+            case "mapping":
+                return self._mapping(node)
+            case "sequence":
+                return [self.value(item) for item in node.value]
+            case "scalar":
+                return _scalar(node)
+            case _:
+                return None  # an empty text has no node
+
+    def _mapping(self, node: Any) -> JsonValue:
+        """A mapping; what it merges in gives way to what it says itself."""
+        said = {str(key.value): self.value(value) for key, value in node.value if key.value != _MERGE}
+        for key, value in node.value:
+            if key.value == _MERGE:
+                merged = self.value(value)
+                for one in merged if isinstance(merged, list) else [merged]:
+                    said = {**one, **said} if isinstance(one, dict) else said
+        return said
 
 
 def _scalar(node: Any) -> JsonValue:
