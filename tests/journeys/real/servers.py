@@ -1,11 +1,10 @@
 """Prefect's and Centurion's own servers, each from an interpreter that has it, on a free port of this machine.
 
-They are peers to try against and no dependency: an environment variable names the interpreter, and without it the
-journey is skipped. Centurion's tables are made once, beside its interpreter, for that takes minutes.
+They are peers to try against and no dependency: `make peers` makes the interpreters, an environment variable names
+another, and without either the journey is skipped.
 """
 
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -16,12 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-PREFECT = "TEST_PREFECT_PYTHON"
-CENTURION = "TEST_CENTURION_PYTHON"
+PEERS = Path(__file__).resolve().parents[3] / ".venv-peers"
 TOKEN = "practicum-test-token"
 _SECONDS = 600.0
 
-_SETTINGS = """
+_SETTINGS = '''
 from centurion.settings import *
 
 SECRET_KEY = "practicum-tests-only"
@@ -29,7 +27,20 @@ DATABASES = {{"default": {{"ENGINE": "django.db.backends.sqlite3", "NAME": {data
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = False
 CELERY_TASK_ALWAYS_EAGER = True
 feature_flag["disable_downloading"] = True
-"""
+
+
+class FromModels:
+    """Tables made from the models as they are now: the way there by every migration takes minutes."""
+
+    def __contains__(self, app):
+        return True
+
+    def __getitem__(self, app):
+        return None
+
+
+MIGRATION_MODULES = FromModels()
+'''
 
 _PEOPLE = """
 import datetime
@@ -40,27 +51,30 @@ django.setup()
 from access.models.tenant import Tenant
 from api.models.tokens import AuthToken
 from django.contrib.auth import get_user_model
+from settings.models.app_settings import AppSettings
 
 person = get_user_model().objects.create_superuser("admin", "admin@example.com", "not-a-real-password")
 token = AuthToken(user=person, note="tests", expires=datetime.datetime(2099, 1, 1, tzinfo=datetime.timezone.utc))
 token.token = token.token_hash({token!r})
 AuthToken.objects.bulk_create([token])
 Tenant.objects.create(name="House")
+AppSettings.objects.get_or_create(owner_organization=None)
 """
 
 
-def interpreter(variable: str) -> Path:
-    """The interpreter that an environment variable names; the test is skipped where it names none."""
-    named = os.environ.get(variable)
-    if not named:
-        pytest.skip(f"{variable} names no interpreter")
-    return Path(named)
+def interpreter(peer: str) -> Path:
+    """The interpreter that has a peer: the one an environment variable names, else the one `make peers` made."""
+    variable = f"TEST_{peer.upper()}_PYTHON"
+    python = Path(os.environ.get(variable) or PEERS / peer / "bin" / "python")
+    if not python.exists():
+        pytest.skip(f"{python} is not there: run `make peers`, or name an interpreter that has {peer} in {variable}")
+    return python
 
 
 @contextmanager
 def prefect(folder: Path) -> Generator[str]:
     """Prefect's server with an empty database; its address."""
-    python, port = interpreter(PREFECT), free_port()
+    python, port = interpreter("prefect"), free_port()
     environment = {
         "PREFECT_HOME": str(folder),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -75,14 +89,10 @@ def prefect(folder: Path) -> Generator[str]:
 @contextmanager
 def centurion(folder: Path) -> Generator[str]:
     """Centurion's server with one superuser, one token and one tenant; its address."""
-    python, port = interpreter(CENTURION), free_port()
+    python, port = interpreter("centurion"), free_port()
     environment = _at_home(python, folder)
-    made = python.parent.parent / "practicum-tests.sqlite3"
-    if not made.exists():
-        _run(python, folder, environment, "-m", "django", "migrate")
-        _run(python, folder, environment, "-c", _PEOPLE.format(token=TOKEN))
-        shutil.copy(folder / "db.sqlite3", made)
-    shutil.copy(made, folder / "db.sqlite3")
+    _run(python, folder, environment, "-m", "django", "migrate", "--run-syncdb")
+    _run(python, folder, environment, "-c", _PEOPLE.format(token=TOKEN))
     arguments = ["-m", "django", "runserver", "--noreload", f"127.0.0.1:{port}"]
     with running([str(python), *arguments], folder, environment, f"http://127.0.0.1:{port}/api/v2"):
         yield f"http://127.0.0.1:{port}"

@@ -38,6 +38,14 @@ def test_projects_are_created_read_updated_listed_and_deleted(tmp_path: Path, ca
         assert sorted(names) == ["first", "three", "two"]
         assert further.next is None
 
+        device = {"name": "printer", "organization": 1, "serial_number": "A-1"}
+        first, again = (caller.seen("erp_itam_device_create", **device) for _ in range(2))
+        assert [(seen.status, seen.http_status) for seen in (first, again)] == [
+            (CallStatus.OK, 201),
+            (CallStatus.OK, 200),
+        ]
+        assert json.loads(again.content)["id"] == json.loads(first.content)["id"]
+
         assert caller.seen(f"{PROJECT}_destroy", id=str(made[0]["id"])).status is CallStatus.OK
         gone = caller.seen(f"{PROJECT}_retrieve", id=str(made[0]["id"]))
         assert (gone.status, gone.http_status) == (CallStatus.ERROR, 404)
