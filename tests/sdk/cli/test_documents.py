@@ -1,6 +1,9 @@
 """Documents of several files, as `connectors add` takes them along."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,11 +120,13 @@ def test_a_file_that_is_no_object_is_left_out_and_said(folder: Path, practicum: 
     assert "broken.yaml is no YAML: while parsing" in shown.err
 
 
-def test_a_document_from_stdin_has_no_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.chdir(folder)
+def test_a_document_from_stdin_has_no_folder(folder: Path, gateway: StandIn) -> None:
+    program = "from practicum.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "connectors", "add", "crm", "-"]
     with (folder / "openapi.yaml").open() as text:
-        monkeypatch.setattr("sys.stdin", text)
-        assert gathered("-").files == {}
+        subprocess.run(command, cwd=folder, stdin=text, env=dict(os.environ), capture_output=True, check=False)
+    sent = gateway.seen[0].json
+    assert (sent["document"]["openapi"], sent["documents"]) == ("3.1.0", {})
 
 
 def test_too_many_files_or_bytes_are_refused(folder: Path) -> None:
