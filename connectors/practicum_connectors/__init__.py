@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from practicum_connectors.calls import PreparedCall, Sent
     from practicum_connectors.catalogue.search import ToolIndex
-    from practicum_connectors.connector import CompiledConnector, check, load_source
+    from practicum_connectors.checking import check
+    from practicum_connectors.connector import CompiledConnector, load_source
     from practicum_connectors.document import Document, load_document
     from practicum_connectors.document.sources import DocumentSource, folder_source
     from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse, Payload
     from practicum_connectors.response.observe import Observed
+    from practicum_connectors.revision import Revision, compare
 
 __all__ = [
     "CompiledConnector",
@@ -25,9 +27,11 @@ __all__ = [
     "Observed",
     "Payload",
     "PreparedCall",
+    "Revision",
     "Sent",
     "ToolIndex",
     "check",
+    "compare",
     "folder_source",
     "load_document",
     "load_source",
@@ -43,9 +47,11 @@ _HOMES = {
     "Observed": "response.observe",
     "Payload": "exchange",
     "PreparedCall": "calls",
+    "Revision": "revision",
     "Sent": "calls",
     "ToolIndex": "catalogue.search",
-    "check": "connector",
+    "check": "checking",
+    "compare": "revision",
     "folder_source": "document.sources",
     "load_document": "document",
     "load_source": "connector",

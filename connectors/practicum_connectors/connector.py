@@ -14,27 +14,21 @@ import time
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
-from datetime import datetime
 from http import HTTPStatus
 from typing import Self
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import (
     Change,
-    CheckReport,
-    Connector,
-    ConnectorReport,
     ConnectorSpec,
-    NoAuth,
     OperationReport,
 )
 from practicum.contracts.tools import Observation, Tool
-from practicum.errors import DocumentError, ForbiddenError, NotFoundError
-from practicum_connectors.auth import Rotated, credentials_for, schemes_of
+from practicum.errors import ForbiddenError, NotFoundError
+from practicum_connectors.auth import Rotated, credentials_for
 from practicum_connectors.calls import PreparedCall, Sent
-from practicum_connectors.catalogue.difference import State, differences
 from practicum_connectors.catalogue.plan import ToolPlan
-from practicum_connectors.compiled import Compiled, compile_document
+from practicum_connectors.compiled import compile_document
 from practicum_connectors.document import Document
 from practicum_connectors.document.sources import DocumentSource
 from practicum_connectors.exchange import HttpRequest, Payload
@@ -47,13 +41,12 @@ from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.handles import Handles
 from practicum_connectors.response.observe import DEFAULT_LIMIT, Observed, Observer
 from practicum_connectors.response.streams import watch
+from practicum_connectors.revision import Revision, Side, compiled_side, revised
 from practicum_connectors.sender import Sender
 from practicum_connectors.servers import base_url_of
 from practicum_connectors.site import Site
 
 _KEY_BYTES = 32
-_UNKNOWN = "https://unknown.invalid"
-"""Stands for the place where a checked system listens while nobody has said it."""
 
 
 async def load_source(spec: ConnectorSpec, *, read: DocumentSource | None = None) -> Document:
@@ -69,36 +62,6 @@ async def load_source(spec: ConnectorSpec, *, read: DocumentSource | None = None
     return await read_document(spec, read)
 
 
-def check(spec: ConnectorSpec, document: Document) -> CheckReport:
-    """What would become of a document, without a system to call: CPU only, seconds of it for the largest.
-
-    Args:
-        spec: the registration as it would be.
-        document: its document.
-
-    Raises:
-        DocumentError: the credential does not fit the document.
-    """
-    base_url, notes = None, list[str]()
-    try:
-        base_url = base_url_of(spec, document)
-    except DocumentError as error:
-        spec = spec.model_copy(update={"base_url": _UNKNOWN})
-        notes.extend(text for text in (error.detail, error.mend) if text)
-    keyring = credentials_for(spec.auth, document, base_url or _UNKNOWN, Sender(private_network=spec.private_network))
-    if isinstance(spec.auth, NoAuth) and schemes_of(document):
-        names = ", ".join(f"`{scheme.name}`" for scheme in schemes_of(document))
-        notes.append(f"The document knows the security schemes {names}; this is without a credential for any.")
-    compiled = compile_document(spec, document, base_url or _UNKNOWN, keyring)
-    return CheckReport(
-        title=document.title,
-        version=document.version,
-        base_url=base_url,
-        operations=compiled.report,
-        notes=(*notes, *compiled.notes),
-    )
-
-
 class CompiledConnector:
     """A registered system, ready to be called. It holds connections: close it with `aclose` or `async with`.
 
@@ -110,39 +73,45 @@ class CompiledConnector:
         digest: SHA-256 of the document.
         tools: its tools, by exposed name.
         report: what became of each operation.
+        served: what a newer state of the document changes and is in force.
+        held: what it changes and waits.
         practice: its practice copies, if there are any.
     """
 
     def __init__(
-        self, spec: ConnectorSpec, document: Document, compiled: Compiled, site: Site, handles: Handles
+        self, spec: ConnectorSpec, side: Side, revision: Revision | None, site: Site, handles: Handles
     ) -> None:
         """Take over what `compile` made.
 
         Args:
             spec: the registration.
-            document: its document.
-            compiled: its tools.
+            side: its document and the tools of it.
+            revision: what is in force of it and a newer one, if there is a newer one.
             site: where it listens.
             handles: seal the way to next pages.
 
         Raises:
             DocumentError: the practice copies make no sense.
         """
+        document, compiled = side.document, side.compiled
         self._spec = spec
-        self._document = document
         self.name: str = spec.name
         self.title = document.title
         self.version = document.version
         self.digest = document.digest
         self.base_url = compiled.base_url
-        self.report: tuple[OperationReport, ...] = compiled.report
-        self.tools: Mapping[str, Tool] = {name: plan.tool for name, plan in compiled.plans.items()}
-        self._compiled = compiled
+        self.report: tuple[OperationReport, ...] = compiled.report if revision is None else revision.report
+        self.served: tuple[Change, ...] = () if revision is None else revision.served
+        self.held: tuple[Change, ...] = () if revision is None else revision.held
+        self._sides = dict.fromkeys(compiled.plans, side) if revision is None else revision.sides
+        self._plans = {name: side.compiled.plans[name] for name, side in self._sides.items()}
+        self.tools: Mapping[str, Tool] = {name: plan.tool for name, plan in self._plans.items()}
+        self._home = compiled.base_url
         self._builders: dict[str, RequestBuilder] = {}
         self._site = site
         self.practice = practice_of(spec, document, compiled.base_url)
         self._handles = handles
-        self._observer = Observer(ResponseChecks(document), handles)
+        self._observers = {id(side): Observer(ResponseChecks(side.document), handles) for side in self._sides.values()}
 
     @classmethod
     def compile(
@@ -150,6 +119,7 @@ class CompiledConnector:
         spec: ConnectorSpec,
         document: Document,
         *,
+        newer: Document | None = None,
         page_key: bytes | None = None,
         on_rotated: Rotated | None = None,
     ) -> Self:
@@ -158,6 +128,8 @@ class CompiledConnector:
         Args:
             spec: the registration.
             document: its document.
+            newer: a newer state of the document, of which is taken what breaks no call; addresses and credentials stay
+                as `document` has them.
             page_key: seals handles of next pages, 32 bytes; those with the same one open each other's, and with none
                 they are good for this object alone.
             on_rotated: stores refresh tokens that the system's token server replaces.
@@ -168,37 +140,10 @@ class CompiledConnector:
         base_url = base_url_of(spec, document)
         sender = Sender(private_network=spec.private_network, connections=spec.limits.concurrent)
         keyring = credentials_for(spec.auth, document, base_url, sender, on_rotated=on_rotated)
-        compiled = compile_document(spec, document, base_url, keyring)
+        side = Side(document, compile_document(spec, document, base_url, keyring))
+        revision = None if newer is None else revised(spec, side, compiled_side(spec, newer, keyring))
         site = Site(base_url, keyring, sender, spec.limits)
-        return cls(spec, document, compiled, site, Handles(page_key or secrets.token_bytes(_KEY_BYTES)))
-
-    def describe(self, created: datetime) -> ConnectorReport:
-        """The registration as it is reported.
-
-        Args:
-            created: when it was registered.
-        """
-        connector = Connector(
-            name=self.name,
-            title=self.title,
-            version=self.version,
-            base_url=self.base_url,
-            mode=self._spec.mode,
-            practice=None if self.practice is None else self.practice.base_url,
-            auth=self._spec.auth.kind,
-            tools=len(self.tools),
-            created=created,
-            digest=self.digest,
-        )
-        return ConnectorReport(connector=connector, operations=self.report)
-
-    def differences(self, newer: Self) -> tuple[Change, ...]:
-        """What changed from this state of the system's document to another one: seconds for the largest.
-
-        Args:
-            newer: the connector of the other state.
-        """
-        return differences(self._state(), newer._state())
+        return cls(spec, side, revision, site, Handles(page_key or secrets.token_bytes(_KEY_BYTES)))
 
     def at_practice(self, copy_name: str) -> Self:
         """This connector as it reaches a practice copy and nothing else: the same tools, nothing compiled again.
@@ -319,7 +264,8 @@ class CompiledConnector:
             sent: what came of the call.
             limit: most characters of content.
         """
-        seen = self._observer.observe(sent, limit)
+        side = self._sides[sent.prepared.tool.name]
+        seen = self._observers[id(side)].observe(sent, limit)
         present = (seen.observation.content, *seen.observation.warnings)
         ways_out = [way for way in self._ways_out(sent) if not any(way in text for text in present)]
         warnings = (*seen.observation.warnings, *ways_out)
@@ -374,22 +320,20 @@ class CompiledConnector:
     def _builder(self, plan: ToolPlan) -> RequestBuilder:
         builder = self._builders.get(plan.tool.name)
         if builder is None:
-            compiled, name = self._compiled, plan.tool.name
+            name = plan.tool.name
+            compiled = self._sides[name].compiled
             builder = RequestBuilder(plan, compiled.base_of[name], compiled.routes, self._spec.arrays)
             self._builders[name] = builder
         return builder
 
     def _placed(self, request: HttpRequest, base_url: str) -> HttpRequest:
         """The request where this connector is; at practice that goes for operations with servers of their own too."""
-        if self.base_url == self._compiled.base_url:
+        if self.base_url == self._home:
             return request
         return replace(request, url=f"{self.base_url}{request.url.removeprefix(base_url)}")
 
-    def _state(self) -> State:
-        return State(self._document, self._compiled.plans, self._compiled.base_of)
-
     def _plan(self, tool: str) -> ToolPlan:
-        plan = self._compiled.plans.get(tool)
+        plan = self._plans.get(tool)
         if plan is None:
             raise NotFoundError(f"The connector {self.name} has no tool {tool!r}.", mend="List its tools.")
         return plan

@@ -8,16 +8,11 @@ from pathlib import Path
 import pytest
 
 import practicum_connectors
-from practicum.contracts.base import utc_now
 from practicum.contracts.connectors import (
     ApiKeyAuth,
-    BearerAuth,
-    ChangeKind,
     CheckReport,
-    ConnectorReport,
     ConnectorSpec,
     Fidelity,
-    Mode,
 )
 from practicum.contracts.tools import Effect, Tool
 from practicum.errors import DocumentError, NotFoundError
@@ -30,25 +25,6 @@ from practicum_connectors import (
 from tests.connectors.documents import compiled, document, operation, query
 
 DOCUMENT = document({"/a": {"get": operation(query("q")), "post": {"requestBody": {"$ref": "#/absent"}}}})
-
-
-def test_a_registration_is_described_as_a_wire_value() -> None:
-    created = utc_now()
-    connector = compiled(DOCUMENT, auth=BearerAuth(token="topsecret"), mode=Mode.PRACTICE)
-    report = connector.describe(created)
-    assert ConnectorReport.model_validate_json(report.model_dump_json()) == report
-    assert "topsecret" not in report.model_dump_json()
-    shown = report.connector
-    assert (shown.name, shown.title, shown.version, shown.mode, shown.auth) == (
-        "crm",
-        "Test",
-        "1",
-        "practice",
-        "bearer",
-    )
-    assert (shown.tools, shown.base_url, shown.created) == (1, "http://127.0.0.1:1", created)
-    assert shown.digest == load_document(DOCUMENT).digest
-    assert [entry.fidelity for entry in report.operations] == [Fidelity.EXACT, Fidelity.REFUSED]
 
 
 def test_tools_are_wire_values_although_they_are_not_validated_when_made() -> None:
@@ -129,11 +105,3 @@ def test_type_checkers_are_told_the_same_and_nothing_is_imported_before_it_is_us
 def test_the_front_door_is_what_it_says() -> None:
     assert sorted(practicum_connectors.__all__) == practicum_connectors.__all__
     assert all(hasattr(practicum_connectors, name) for name in practicum_connectors.__all__)
-
-
-def test_two_states_of_a_system_are_compared() -> None:
-    older = compiled(document({"/x": {"get": operation(query("a"))}}))
-    newer = compiled(document({"/x": {"get": operation(query("a"), query("b", required=True))}}))
-    (change,) = older.differences(newer)
-    assert (change.kind, change.breaking) == (ChangeKind.NEW_REQUIRED, True)
-    assert older.differences(older) == ()

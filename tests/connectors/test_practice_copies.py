@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from practicum.contracts.base import utc_now
 from practicum.contracts.connectors import (
     ApiKeyAuth,
     BearerAuth,
@@ -209,8 +208,10 @@ def test_the_copies_secret_is_not_shown_to_the_live_systems_token_server() -> No
 
 
 def test_a_connector_says_where_its_copies_are(system: System) -> None:
-    assert connector_of("http://live", system).describe(utc_now()).connector.practice == f"{system.url}/crm"
+    practice = connector_of("http://live", system).practice
+    assert practice is not None
+    assert practice.base_url == f"{system.url}/crm"
     without = compiled(DOCUMENT)
-    assert without.describe(utc_now()).connector.practice is None
+    assert without.practice is None
     with pytest.raises(ForbiddenError):
         without.at_practice("ep_1")

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from practicum.contracts.connectors import Change, ChangeKind
-from practicum.contracts.tools import Effect
 from practicum.errors import DocumentError
 from practicum_connectors.catalogue.definitions import DefinitionTable
 from practicum_connectors.catalogue.plan import Argument, ToolPlan
@@ -19,7 +18,6 @@ from practicum_connectors.document.load import Document
 from practicum_connectors.document.operations import VARIABLE
 from practicum_connectors.document.pointers import as_node
 
-_CARE = {effect: rank for rank, effect in enumerate(Effect)}
 _MOST_PLACES = 5
 
 
@@ -43,25 +41,45 @@ class State:
         return _Received(self.document)
 
 
-def differences(before: State, after: State) -> tuple[Change, ...]:
-    """What changed, in the order of the older state; operations that are new come last.
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One operation in two states.
+
+    Attributes:
+        older: exposed name of its tool in the older state; None where it is new.
+        newer: exposed name of its tool in the newer state; None where it is gone.
+        changes: what is different about it.
+    """
+
+    older: str | None
+    newer: str | None
+    changes: tuple[Change, ...]
+
+    @property
+    def breaking(self) -> bool:
+        """Whether any of it breaks those who call the tool."""
+        return any(change.breaking for change in self.changes)
+
+
+def compared(before: State, after: State) -> Iterator[Compared]:
+    """Each operation of either state, in the order of the older; operations that are new come last.
 
     Args:
         before: the state that is known.
         after: the state that is there now.
     """
     pairs = dict(_paired(before.plans, after.plans))
-    changes: list[Change] = []
     for tool, plan in before.plans.items():
         other = pairs.get(tool)
         if other is None:
-            changes.append(_change(plan, Found(ChangeKind.REMOVED, "", breaking=True)))
+            found: Iterable[Found] = (Found(ChangeKind.REMOVED, "", breaking=True),)
         else:
-            found = _Pair(before, after, tool, other).differences()
-            changes.extend(_change(plan, difference) for difference in _gathered(found))
+            found = _gathered(_Pair(before, after, tool, other).differences())
+        yield Compared(tool, other, tuple(_change(plan, difference) for difference in found))
     met = set(pairs.values())
-    added = [plan for tool, plan in after.plans.items() if tool not in met]
-    return (*changes, *(_change(plan, Found(ChangeKind.ADDED, "")) for plan in added))
+    for tool, plan in after.plans.items():
+        if tool not in met:
+            yield Compared(None, tool, (_change(plan, Found(ChangeKind.ADDED, "")),))
 
 
 def _paired(before: Mapping[str, ToolPlan], after: Mapping[str, ToolPlan]) -> Iterator[tuple[str, str]]:
@@ -149,8 +167,8 @@ class _Pair:
             if mine != theirs:
                 yield Found(ChangeKind.RETYPED, where, mine, theirs, breaking=True)
         if old.tool.effect is not new.tool.effect:
-            more = _CARE[new.tool.effect] > _CARE[old.tool.effect]
-            yield Found(ChangeKind.RETYPED, "effect", old.tool.effect, new.tool.effect, more)
+            # Also where it is less: a rule that asks a person about the one lets the other pass.
+            yield Found(ChangeKind.RETYPED, "effect", old.tool.effect, new.tool.effect, breaking=True)
         yield from _security(old, new)
         if _words(old) != _words(new):
             yield Found(ChangeKind.DESCRIPTION, "")

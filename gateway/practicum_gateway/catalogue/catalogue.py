@@ -3,16 +3,17 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec
+from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, RefreshReport, RefreshRequest
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
-from practicum.errors import ConflictError, DocumentError, NotFoundError
+from practicum.errors import ConflictError, DocumentError, NotFoundError, RequestError
 from practicum_connectors.connector import CompiledConnector, load_source
 from practicum_connectors.document import Document
-from practicum_gateway.catalogue.registrations import Registration, Registrations
+from practicum_gateway.catalogue import rows
+from practicum_gateway.catalogue.registrations import Documents, Known, Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault
@@ -55,21 +56,76 @@ class Catalogue:
             ConflictError: the name is in use with other content.
         """
         document = await load_source(spec)
-        fingerprint = await asyncio.to_thread(self._registrations.fingerprint, spec, document)
+        fingerprint, digest = self._registrations.fingerprint(spec), await asyncio.to_thread(lambda: document.digest)
         known = await self._registrations.find(spec.name)
         if known is not None:
-            return _unchanged(known, fingerprint), False
-        compiled = await self._compiled(spec, document)
-        registration = await asyncio.to_thread(Registration.of, spec, document, compiled)
-        _require_tools(registration.compiled)
+            return _unchanged(known, fingerprint, digest), False
+        registration = await self._registration(spec, Documents(document))
         async with self._changing:
             known = await self._registrations.find(spec.name)
             if known is not None:  # somebody else was faster
-                return _unchanged(known, fingerprint), False
+                return _unchanged(known, fingerprint, digest), False
             report = await self._registrations.add(registration)
             self._shelf = None
             self._held[spec.name] = _Held(compiled=registration.compiled)
         return report, True
+
+    async def refresh(self, name: str, request: RefreshRequest) -> RefreshReport:
+        """Look at a system's document again: what breaks no call is put in force, what does waits.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            RequestError: the gateway has no place to fetch the document from.
+            DocumentError: the document cannot be fetched or used; everything stays as it was.
+            ConflictError: somebody else changed it meanwhile, or a new tool's name is in use.
+        """
+        spec, documents = await self._registrations.load(name)
+        if request.document is None and spec.source is None:
+            raise RequestError(
+                f"The document of '{name}' was handed over and not fetched: there is no place to look at it again.",
+                mend="Hand over the document as it is now.",
+            )
+        if request.overlay is not None:
+            spec = spec.model_copy(update={"overlay": request.overlay or None})
+        given = {"document": request.document, "documents": request.documents}
+        found = await load_source(spec.model_copy(update=given))
+        registration = await self._revised(spec, documents, found, accept=request.accept)
+        return await self._put(registration, documents)
+
+    async def accept(self, name: str, digest: str) -> RefreshReport:
+        """Put the changes that wait in force.
+
+        Args:
+            name: the connector.
+            digest: of the document whose changes were looked at.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            ConflictError: nothing waits, or the document was changed since.
+            DocumentError: the connector's credential does not fit the newer document.
+        """
+        spec, documents = await self._registrations.load(name)
+        if documents.newer is None:
+            raise ConflictError(f"No change of '{name}' waits for a decision.", mend="Refresh it to look again.")
+        if digest != documents.digests[1]:
+            raise ConflictError(
+                f"The changes of '{name}' that wait are of another document than the one you looked at.",
+                mend="Look at the changes and accept their digest.",
+            )
+        registration = await self._revised(spec, documents, documents.newer, accept=True)
+        return await self._put(registration, documents)
+
+    async def changes(self, name: str) -> RefreshReport:
+        """What the latest look at a system's document found.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        return await self._registrations.look(name)
+
+    async def drifted(self, tool: str) -> None:
+        """Count an answer that departed from what the document says of it."""
+        await self._registrations.drifted(tool)
 
     async def remove(self, name: str) -> None:
         """Forget a system, its document and its credential; calls under way end as they would have.
@@ -80,14 +136,11 @@ class Catalogue:
         async with self._changing:
             await self._registrations.remove(name)
             self._shelf = None
-        held = self._held.pop(name, None)
-        if held is not None:
-            held.retired = True
-            await _close_if_unused(held)
+        await self._retire(name)
 
     async def connectors(self) -> tuple[Connector, ...]:
         """The registered systems, newest first."""
-        return tuple((await self._present()).connectors.values())
+        return await self._registrations.connectors()
 
     async def connector(self, name: str) -> Connector:
         """One registered system.
@@ -109,7 +162,7 @@ class Catalogue:
         known = await self._registrations.find(name)
         if known is None:
             raise NotFoundError(f"There is no connector '{name}'.")
-        return known[0]
+        return known.report
 
     async def tools(self, patterns: Sequence[str]) -> tuple[Tool, ...]:
         """The tools that any of the glob patterns names, over `connector.operation` or the exposed name; sorted."""
@@ -161,15 +214,61 @@ class Catalogue:
     async def _compile(self, name: str) -> CompiledConnector:
         return await self._compiled(*await self._registrations.load(name))
 
-    async def _compiled(self, spec: ConnectorSpec, document: Document) -> CompiledConnector:
+    async def _compiled(self, spec: ConnectorSpec, documents: Documents) -> CompiledConnector:
         # Seconds of work for the largest: in a thread, so that others are served meanwhile.
         return await asyncio.to_thread(
             CompiledConnector.compile,
             spec,
-            document,
+            documents.present,
+            newer=documents.newer,
             page_key=self._page_key,
             on_rotated=partial(self._registrations.rotate, spec.name),
         )
+
+    async def _registration(self, spec: ConnectorSpec, documents: Documents) -> Registration:
+        """A registration, compiled and ready to be written.
+
+        Raises:
+            DocumentError: nothing becomes a tool, or the credential does not fit.
+        """
+        compiled = await self._compiled(spec, documents)
+        _require_tools(compiled)
+        registration = Registration(spec, documents, compiled)
+        await asyncio.to_thread(registration.pack)
+        return registration
+
+    async def _revised(
+        self, spec: ConnectorSpec, documents: Documents, found: Document, *, accept: bool
+    ) -> Registration:
+        """The registration with a newer document: beside the one in force while something waits, else in its place."""
+        digest = await asyncio.to_thread(lambda: found.digest)
+        last = documents.digests[1] or documents.digests[0]
+        both = await self._registration(spec, Documents(documents.present, found))
+        served, held = both.compiled.served, both.compiled.held
+        waits = bool(held) and not accept
+        alone = both if waits else await self._registration(spec, Documents(found))
+        if not waits:
+            await both.compiled.aclose()
+            served, held = (*served, *held), ()
+        look = rows.look_of(digest, served, held, changed=digest != last)
+        return replace(alone, look=look)
+
+    async def _put(self, registration: Registration, before: Documents) -> RefreshReport:
+        """Write a changed registration; calls under way end as they would have."""
+        name = registration.spec.name
+        # Compiled anew by the next call, with the credential as the calls under way leave it.
+        await registration.compiled.aclose()
+        async with self._changing:
+            report = await self._registrations.revise(registration, before.digests)
+            self._shelf = None
+        await self._retire(name)
+        return report
+
+    async def _retire(self, name: str) -> None:
+        held = self._held.pop(name, None)
+        if held is not None:
+            held.retired = True
+            await _close_if_unused(held)
 
     async def _present(self) -> Shelf:
         shelf = self._shelf
@@ -179,14 +278,19 @@ class Catalogue:
         return shelf
 
 
-def _unchanged(known: tuple[ConnectorReport, str], fingerprint: str) -> ConnectorReport:
-    report, present = known
-    if present != fingerprint:
+def _unchanged(known: Known, fingerprint: str, digest: str) -> ConnectorReport:
+    name = known.report.connector.name
+    if known.fingerprint != fingerprint:
         raise ConflictError(
-            f"The connector '{report.connector.name}' is registered with other content.",
+            f"The connector '{name}' is registered with other content.",
             mend="Remove it first, or choose another name.",
         )
-    return report
+    if digest not in known.digests:
+        raise ConflictError(
+            f"The connector '{name}' is registered with another document.",
+            mend=f"Refresh it to put the newer document in force: `practicum connectors refresh {name}`.",
+        )
+    return known.report
 
 
 def _require_tools(compiled: CompiledConnector) -> None:

@@ -1,32 +1,22 @@
 """How a registration lies in the store: its document compressed, its credential sealed, its tools as rows."""
 
 import asyncio
-import json
 import zlib
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.base import JsonObject, utc_now
-from practicum.contracts.connectors import (
-    Auth,
-    Connector,
-    ConnectorReport,
-    ConnectorSpec,
-    Mode,
-    OperationReport,
-    PracticeSpec,
-    SchemesAuth,
-)
+from practicum.contracts.connectors import Auth, Connector, ConnectorReport, ConnectorSpec, RefreshReport
 from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, NotFoundError
 from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.document import Document, load_document
-from practicum_connectors.exchange import origin_of
+from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.shelf import Shelf
 from practicum_gateway.store.catalogue_tables import ConnectorRow, DocumentRow, OperationRow
 from practicum_gateway.store.engine import Store
@@ -36,19 +26,70 @@ _AUTH: TypeAdapter[Auth] = TypeAdapter(Auth)
 
 
 @dataclass(frozen=True)
+class Documents:
+    """What a connector is compiled from.
+
+    Attributes:
+        present: the document in force.
+        newer: a newer one of which something waits for a decision.
+    """
+
+    present: Document
+    newer: Document | None = None
+
+    @property
+    def digests(self) -> tuple[str, str | None]:
+        """SHA-256 of both."""
+        return self.present.digest, None if self.newer is None else self.newer.digest
+
+
+@dataclass(frozen=True)
 class Registration:
-    """A system to be registered: what was asked for, the document it came with, and what they compile to."""
+    """A system to be registered, or changed.
+
+    Attributes:
+        spec: what was asked for.
+        documents: what it is compiled from.
+        compiled: what they compile to.
+        look: what the latest look at its document found, if there was one.
+    """
 
     spec: ConnectorSpec
-    document: Document
+    documents: Documents
     compiled: CompiledConnector
-    content: bytes
-    """The document compressed."""
+    look: JsonObject | None = None
+    _content: list[tuple[str | None, bytes]] = field(default_factory=list[tuple[str | None, bytes]], repr=False)
 
-    @classmethod
-    def of(cls, spec: ConnectorSpec, document: Document, compiled: CompiledConnector) -> Self:
-        """Compress the document: CPU work."""
-        return cls(spec, document, compiled, zlib.compress(document.canonical))
+    def pack(self) -> None:
+        """Compress the documents: CPU work, for a thread."""
+        given = (self.documents.present, self.documents.newer)
+        self._content[:] = [(each.source, zlib.compress(each.canonical)) for each in given if each is not None]
+
+    def document_row(self) -> DocumentRow:
+        """The row of its documents, once they are packed."""
+        (origin, content), (newer_origin, newer_content) = (*self._content, (None, None))[:2]
+        return DocumentRow(
+            connector=self.spec.name,
+            origin=origin,
+            content=content,
+            newer_origin=newer_origin,
+            newer_content=newer_content,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A registration that is there.
+
+    Attributes:
+        report: what it became.
+        fingerprint: of what was asked for beside the document.
+        digests: SHA-256 of its document, and of a newer one.
+    """
+
+    report: ConnectorReport
+    fingerprint: str
+    digests: tuple[str, str | None]
 
 
 class Registrations:
@@ -59,16 +100,28 @@ class Registrations:
         self._store = store
         self._vault = vault
 
-    def fingerprint(self, spec: ConnectorSpec, document: Document) -> str:
-        """Tells a repeated registration from another one; the credential counts, and cannot be read back from it."""
-        asked = spec.model_dump_json(exclude={"document"})
-        return self._vault.fingerprint(f"{asked}\n{document.digest}")
+    def fingerprint(self, spec: ConnectorSpec) -> str:
+        """Tells what was asked for beside the document from other wishes; no credential can be read back from it."""
+        return self._vault.fingerprint(spec.model_dump_json(exclude={"document", "documents", "overlay"}))
 
-    async def find(self, name: str) -> tuple[ConnectorReport, str] | None:
-        """A registration's report and fingerprint, or None where there is no such name."""
+    async def find(self, name: str) -> Known | None:
+        """A registration, or None where there is no such name."""
         async with self._store.read() as session:
             row = await session.get(ConnectorRow, name)
-            return None if row is None else (await _report(session, row), row.fingerprint)
+            if row is None:
+                return None
+            report = rows.report_of(row, await _operations(session, name))
+            return Known(report, row.fingerprint, (row.digest, row.newer_digest))
+
+    async def look(self, name: str) -> RefreshReport:
+        """What the latest look at a system's document found.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        async with self._store.read() as session:
+            row = await _existing(session, name)
+            return rows.refresh_report_of(row, await _drift(session, name))
 
     async def add(self, registration: Registration) -> ConnectorReport:
         """Write a registration whole.
@@ -76,20 +129,60 @@ class Registrations:
         Raises:
             ConflictError: the name, or the exposed name of one of its tools, is in use.
         """
+        name = registration.spec.name
         try:
             async with self._store.write() as session:
-                row = self._row(registration)
+                row = ConnectorRow(
+                    name=name, fingerprint=self.fingerprint(registration.spec), created=utc_now(), refreshed=None
+                )
+                self._write(row, registration)
                 session.add(row)
                 await session.flush()
-                origin = registration.document.source
-                session.add(DocumentRow(connector=row.name, origin=origin, content=registration.content))
-                session.add_all(_operations(registration))
+                operations = rows.operations_of(name, registration.compiled)
+                session.add(registration.document_row())
+                session.add_all(operations)
                 await session.flush()
-                return await _report(session, row)
+                return rows.report_of(row, operations)
         except IntegrityError:
             raise ConflictError(
-                f"The name '{registration.spec.name}', or one of its tools' names, is in use.",
+                f"The name '{name}', or one of its tools' names, is in use.",
                 mend="Choose another name for the connector.",
+            ) from None
+
+    async def revise(self, registration: Registration, before: tuple[str, str | None]) -> RefreshReport:
+        """Put a registration in the place of the one before, whole.
+
+        Args:
+            registration: the new one, of the same name.
+            before: digests of the documents that it was made to replace.
+
+        Raises:
+            NotFoundError: the connector was removed meanwhile.
+            ConflictError: its document was changed meanwhile, or the name of one of its tools is in use.
+        """
+        name = registration.spec.name
+        try:
+            async with self._store.write() as session:
+                row = await _existing(session, name, for_update=True)
+                if (row.digest, row.newer_digest) != before:
+                    raise ConflictError(
+                        f"The document of '{name}' was changed by somebody else meanwhile.", mend="Look at it again."
+                    )
+                counted = await _counted(session, name)
+                # The credential in the store counts: a token may have been replaced since the other was read.
+                auth = self._open(row.credential, rows.seal_context(name, row.base_url))
+                self._write(row, registration, auth)
+                row.refreshed = utc_now()
+                operations = rows.operations_of(name, registration.compiled, counted)
+                for table in (OperationRow, DocumentRow):
+                    await session.execute(delete(table).where(table.connector == name))
+                session.add_all([*operations, registration.document_row()])
+                await session.flush()
+                return rows.refresh_report_of(row, rows.drift_of(operations))
+        except IntegrityError:
+            raise ConflictError(
+                f"A tool that the document of '{name}' brings has the name of another connector's tool.",
+                mend="Give the operation another name in an overlay (`x-practicum: {name: ...}`).",
             ) from None
 
     async def rotate(self, name: str, scheme: str, refresh_token: str) -> None:
@@ -105,11 +198,16 @@ class Registrations:
             ConfigurationError: the credential was sealed under another master key.
         """
         async with self._store.write() as session:
-            row = await session.get(ConnectorRow, name, with_for_update=True)
-            if row is None:
-                raise NotFoundError(f"There is no connector '{name}'.")
-            context = _context(name, row.base_url)
-            row.credential = self._seal(_rotated(self._open(row.credential, context), scheme, refresh_token), context)
+            row = await _existing(session, name, for_update=True)
+            context = rows.seal_context(name, row.base_url)
+            changed = rows.with_token(self._open(row.credential, context), scheme, refresh_token)
+            row.credential = self._seal(changed, context)
+
+    async def drifted(self, tool: str) -> None:
+        """Count an answer that departed from the document; of a tool that is gone, nothing is counted."""
+        async with self._store.write() as session:
+            counted = update(OperationRow).where(OperationRow.tool_name == tool)
+            await session.execute(counted.values(drift=OperationRow.drift + 1))
 
     async def remove(self, name: str) -> None:
         """Forget a registration whole.
@@ -118,22 +216,24 @@ class Registrations:
             NotFoundError: there is none of that name.
         """
         async with self._store.write() as session:
-            row = await session.get(ConnectorRow, name)
-            if row is None:
-                raise NotFoundError(f"There is no connector '{name}'.")
+            row = await _existing(session, name)
             for table in (OperationRow, DocumentRow):
                 await session.execute(delete(table).where(table.connector == name))
             await session.delete(row)
 
+    async def connectors(self) -> tuple[Connector, ...]:
+        """Every connector, newest first."""
+        async with self._store.read() as session:
+            return await _connectors(session)
+
     async def shelf(self) -> Shelf:
         """Every connector and tool, without documents and credentials."""
         async with self._store.read() as session:
-            rows = await session.scalars(select(ConnectorRow).order_by(ConnectorRow.created.desc(), ConnectorRow.name))
-            connectors = [_connector(row) for row in rows]
+            connectors = await _connectors(session)
             tools = await session.scalars(select(OperationRow.tool).where(OperationRow.tool_name.is_not(None)))
             return Shelf.of(connectors, [Tool.model_validate(tool) for tool in tools])
 
-    async def load(self, name: str) -> tuple[ConnectorSpec, Document]:
+    async def load(self, name: str) -> tuple[ConnectorSpec, Documents]:
         """What a connector is compiled from, its credential opened.
 
         Raises:
@@ -141,17 +241,15 @@ class Registrations:
             ConfigurationError: the credential was sealed under another master key.
         """
         async with self._store.read() as session:
-            row = await session.get(ConnectorRow, name)
-            if row is None:
-                raise NotFoundError(f"There is no connector '{name}'.")
+            row = await _existing(session, name)
             kept = await session.get_one(DocumentRow, name)
-        auth = self._open(row.credential, _context(name, row.base_url))
-        practice = _practice(row)
+        auth = self._open(row.credential, rows.seal_context(name, row.base_url))
+        practice = rows.practice_of(row)
         if practice is not None and row.practice_credential is not None:
-            opened = self._open(row.practice_credential, _practice_context(name, practice.base_url))
+            opened = self._open(row.practice_credential, rows.practice_seal_context(name, practice.base_url))
             practice = practice.model_copy(update={"auth": opened})
         spec = ConnectorSpec.model_validate(row.spec | {"auth": auth, "practice": practice})
-        return spec, await asyncio.to_thread(_document, kept)
+        return spec, await asyncio.to_thread(_documents, kept)
 
     def _open(self, sealed: str, context: str) -> Auth:
         return _AUTH.validate_json(self._vault.open(sealed, context))
@@ -159,99 +257,56 @@ class Registrations:
     def _seal(self, auth: Auth, context: str) -> str:
         return self._vault.seal(_AUTH.dump_json(auth).decode(), context)
 
-    def _row(self, registration: Registration) -> ConnectorRow:
+    def _write(self, row: ConnectorRow, registration: Registration, auth: Auth | None = None) -> None:
+        """What a registration says, into its row; `auth` goes before its own credential."""
         spec, compiled = registration.spec, registration.compiled
-        practice = None
-        if spec.practice is not None and compiled.practice is not None:
-            practice = spec.practice.model_copy(update={"base_url": compiled.practice.base_url})
-        return ConnectorRow(
-            name=spec.name,
-            title=compiled.title,
-            version=compiled.version,
-            base_url=compiled.base_url,
-            mode=spec.mode,
-            auth=spec.auth.kind,
-            tools=len(compiled.tools),
-            digest=compiled.digest,
-            fingerprint=self.fingerprint(spec, registration.document),
-            spec=_without_secrets(spec.model_copy(update={"practice": practice})),
-            credential=self._seal(spec.auth, _context(spec.name, compiled.base_url)),
-            practice_credential=None
-            if practice is None
-            else self._seal(practice.auth, _practice_context(spec.name, practice.base_url)),
-            created=utc_now(),
-        )
+        row.title, row.version, row.base_url = compiled.title, compiled.version, compiled.base_url
+        row.mode, row.auth, row.tools = spec.mode, spec.auth.kind, len(compiled.tools)
+        row.digest, row.newer_digest = registration.documents.digests
+        row.look = registration.look
+        row.spec = rows.kept_spec(spec, compiled)
+        row.credential = self._seal(auth or spec.auth, rows.seal_context(spec.name, compiled.base_url))
+        practice = rows.practice_of(row)
+        row.practice_credential = None
+        if spec.practice is not None and practice is not None:
+            context = rows.practice_seal_context(spec.name, practice.base_url)
+            row.practice_credential = self._seal(spec.practice.auth, context)
 
 
-def _rotated(auth: Auth, scheme: str, refresh_token: str) -> Auth:
-    changed = {"refresh_token": refresh_token}
-    if isinstance(auth, SchemesAuth):
-        return auth.model_copy(
-            update={"schemes": auth.schemes | {scheme: auth.schemes[scheme].model_copy(update=changed)}}
-        )
-    return auth.model_copy(update=changed)
+async def _existing(session: AsyncSession, name: str, *, for_update: bool = False) -> ConnectorRow:
+    row = await session.get(ConnectorRow, name, with_for_update=for_update)
+    if row is None:
+        raise NotFoundError(f"There is no connector '{name}'.")
+    return row
 
 
-def _context(name: str, base_url: str) -> str:
-    # The credential opens only together with the origin it was given for.
-    return f"connector {name} at {origin_of(base_url)}"
+async def _operations(session: AsyncSession, name: str) -> Sequence[OperationRow]:
+    found = select(OperationRow).where(OperationRow.connector == name).order_by(OperationRow.position)
+    return (await session.scalars(found)).all()
 
 
-def _practice_context(name: str, base_url: str) -> str:
-    return f"practice copies of connector {name} at {origin_of(base_url)}"
-
-
-def _without_secrets(spec: ConnectorSpec) -> JsonObject:
-    kept: JsonObject = json.loads(
-        spec.model_dump_json(exclude={"document": True, "documents": True, "auth": True, "practice": {"auth"}})
+async def _counted(session: AsyncSession, name: str) -> dict[str, rows.Counted]:
+    """The tools of a connector of which an answer departed from the document."""
+    found = select(OperationRow.tool_name, OperationRow.tool, OperationRow.drift).where(
+        OperationRow.connector == name, OperationRow.drift > 0
     )
-    return kept
+    return {tool: rows.Counted(known, drift) for tool, known, drift in await session.execute(found) if tool and known}
 
 
-def _practice(row: ConnectorRow) -> PracticeSpec | None:
-    """Where a connector's copies are, without their credential."""
-    kept = row.spec.get("practice")
-    return None if kept is None else PracticeSpec.model_validate(kept)
+async def _drift(session: AsyncSession, name: str) -> int:
+    counted = select(func.sum(OperationRow.drift)).where(OperationRow.connector == name)
+    return int(await session.scalar(counted) or 0)
 
 
-def _document(kept: DocumentRow) -> Document:
-    return load_document(zlib.decompress(kept.content), origin=kept.origin)
+async def _connectors(session: AsyncSession) -> tuple[Connector, ...]:
+    found = await session.scalars(select(ConnectorRow).order_by(ConnectorRow.created.desc(), ConnectorRow.name))
+    counted = select(OperationRow.connector, func.sum(OperationRow.drift)).group_by(OperationRow.connector)
+    drift = {name: int(count) for name, count in await session.execute(counted)}
+    return tuple(rows.connector_of(row, drift.get(row.name, 0)) for row in found)
 
 
-def _operations(registration: Registration) -> list[OperationRow]:
-    tools = registration.compiled.tools
-    return [
-        OperationRow(
-            connector=registration.spec.name,
-            position=position,
-            tool_name=report.tool,
-            report=report.model_dump(mode="json"),
-            tool=None if report.tool is None else tools[report.tool].model_dump(mode="json"),
-        )
-        for position, report in enumerate(registration.compiled.report)
-    ]
-
-
-async def _report(session: AsyncSession, row: ConnectorRow) -> ConnectorReport:
-    reports = await session.scalars(
-        select(OperationRow.report).where(OperationRow.connector == row.name).order_by(OperationRow.position)
-    )
-    return ConnectorReport(
-        connector=_connector(row), operations=tuple(OperationReport.model_validate(report) for report in reports)
-    )
-
-
-def _connector(row: ConnectorRow) -> Connector:
-    practice = _practice(row)
-    return Connector(
-        name=row.name,
-        title=row.title,
-        version=row.version,
-        base_url=row.base_url,
-        mode=Mode(row.mode),
-        practice=None if practice is None else practice.base_url,
-        auth=row.auth,
-        tools=row.tools,
-        created=row.created,
-        digest=row.digest,
-    )
+def _documents(kept: DocumentRow) -> Documents:
+    present = load_document(zlib.decompress(kept.content), origin=kept.origin)
+    if kept.newer_content is None:
+        return Documents(present)
+    return Documents(present, load_document(zlib.decompress(kept.newer_content), origin=kept.newer_origin))

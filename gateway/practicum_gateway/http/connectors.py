@@ -1,9 +1,16 @@
-"""Connectors: register a system, see what became of its operations, forget it."""
+"""Connectors: register a system, see what became of its operations, look at its document again, forget it."""
 
 from fastapi import APIRouter, Response
 
 from practicum.contracts.access import Role
-from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec
+from practicum.contracts.connectors import (
+    AcceptRequest,
+    Connector,
+    ConnectorReport,
+    ConnectorSpec,
+    RefreshReport,
+    RefreshRequest,
+)
 from practicum_gateway.http.dependencies import Caller, Limit, Services
 
 router = APIRouter(prefix="/v1/connectors", tags=["connectors"])
@@ -30,6 +37,27 @@ async def connector(name: str, house: Services, caller: Caller) -> ConnectorRepo
     """A registration and what became of each operation."""
     caller.require(Role.DEVELOPER, Role.APPROVER, Role.WORKER, to="see connectors")
     return await house.catalogue.report(name)
+
+
+@router.post("/{name}/refresh")
+async def refresh(name: str, request: RefreshRequest, house: Services, caller: Caller) -> RefreshReport:
+    """Look at a system's document again: what breaks no call is put in force, what does is held for a decision."""
+    caller.require(to="refresh connectors")
+    return await house.catalogue.refresh(name, request)
+
+
+@router.get("/{name}/changes")
+async def changes(name: str, house: Services, caller: Caller) -> RefreshReport:
+    """What the latest look at a system's document found."""
+    caller.require(Role.DEVELOPER, Role.APPROVER, Role.WORKER, to="see connectors")
+    return await house.catalogue.changes(name)
+
+
+@router.post("/{name}/accept")
+async def accept(name: str, request: AcceptRequest, house: Services, caller: Caller) -> RefreshReport:
+    """Put the changes that are held in force."""
+    caller.require(to="accept changes of connectors")
+    return await house.catalogue.accept(name, request.digest)
 
 
 @router.delete("/{name}", status_code=204)

@@ -176,6 +176,8 @@ class Pipeline:
             # First: a deed must not be in doubt because its bytes found no place.
             await self._ledger.settle(entry, observation, seconds)
             await self._artifacts.keep(intent.scope, seen.payloads)
+            if seen.departures and copy is None:
+                await self._catalogue.drifted(tool.name)
         await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
         return observation
 

@@ -22,8 +22,12 @@ class ConnectorRow(Base):
     auth: Mapped[str] = mapped_column(String(30))
     tools: Mapped[int]
     digest: Mapped[str] = mapped_column(String(64))
+    """Of the document in force."""
+    newer_digest: Mapped[str | None] = mapped_column(String(64))
+    """Of a newer document of which something waits for a decision."""
     fingerprint: Mapped[str] = mapped_column(String(64))
-    """Keyed hash of the whole registration, credential included: tells a repeated registration from another one."""
+    """Keyed hash of what was asked for beside the document, credential included: tells a repeated registration from
+    another one."""
     spec: Mapped[dict[str, JsonValue]]
     """The registration without its document and without its credentials."""
     credential: Mapped[str] = mapped_column(Text)
@@ -31,6 +35,10 @@ class ConnectorRow(Base):
     practice_credential: Mapped[str | None] = mapped_column(Text)
     """The credential of its practice copies, sealed, where it has any."""
     created: Mapped[datetime]
+    refreshed: Mapped[datetime | None]
+    """When its document was last looked at again."""
+    look: Mapped[dict[str, JsonValue] | None]
+    """What that look found: a `RefreshReport` without its connector."""
 
 
 class DocumentRow(Base):
@@ -42,6 +50,9 @@ class DocumentRow(Base):
     origin: Mapped[str | None] = mapped_column(Text)
     """Where it came from, against which its relative server URLs are resolved."""
     content: Mapped[bytes] = mapped_column(LargeBinary)
+    newer_origin: Mapped[str | None] = mapped_column(Text)
+    newer_content: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """A newer document of which something waits for a decision."""
 
 
 class OperationRow(Base):
@@ -54,3 +65,5 @@ class OperationRow(Base):
     tool_name: Mapped[str | None] = mapped_column(String(64), unique=True)
     report: Mapped[dict[str, JsonValue]]
     tool: Mapped[dict[str, JsonValue] | None]
+    drift: Mapped[int] = mapped_column(default=0)
+    """How many of its answers departed from the document."""

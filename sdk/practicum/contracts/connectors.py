@@ -323,7 +323,7 @@ class Change(Value):
 
     Attributes:
         kind: what changed.
-        operation: name of the operation.
+        operation: name of the operation; empty where it is of the document as a whole.
         where: the place in it, such as `arguments.limit`; empty for the operation as a whole.
         before: what stood there.
         after: what stands there now.

@@ -74,6 +74,8 @@ async def test_a_key_expires(gateway: httpx.AsyncClient, house: House) -> None:
 
 ADMINISTRATION: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/v1/connectors", {"name": "crm", "source": "http://127.0.0.1:1/openapi.json"}),
+    ("POST", "/v1/connectors/crm/refresh", {}),
+    ("POST", "/v1/connectors/crm/accept", {"digest": "0"}),
     ("DELETE", "/v1/connectors/crm", None),
     ("GET", "/v1/keys", None),
     ("POST", "/v1/keys", {"principal": "me", "role": "admin"}),

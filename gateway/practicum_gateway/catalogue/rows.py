@@ -1,0 +1,159 @@
+"""What the catalogue's rows say, as the contracts say it, and the other way round."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from practicum.contracts.base import JsonObject
+from practicum.contracts.connectors import (
+    Auth,
+    Change,
+    Connector,
+    ConnectorReport,
+    ConnectorSpec,
+    Mode,
+    OperationReport,
+    PracticeSpec,
+    RefreshReport,
+    SchemesAuth,
+)
+from practicum_connectors.connector import CompiledConnector
+from practicum_connectors.exchange import origin_of
+from practicum_gateway.store.catalogue_tables import ConnectorRow, OperationRow
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A tool as it is kept, and how many of its answers departed from the document."""
+
+    tool: JsonObject
+    drift: int
+
+
+def connector_of(row: ConnectorRow, drift: int) -> Connector:
+    """A registered system.
+
+    Args:
+        row: its row.
+        drift: how many answers of its operations departed from the document.
+    """
+    practice = practice_of(row)
+    source, held = row.spec.get("source"), (row.look or {}).get("held")
+    return Connector(
+        name=row.name,
+        title=row.title,
+        version=row.version,
+        base_url=row.base_url,
+        mode=Mode(row.mode),
+        practice=None if practice is None else practice.base_url,
+        auth=row.auth,
+        tools=row.tools,
+        created=row.created,
+        digest=row.digest,
+        source=source if isinstance(source, str) else None,
+        held=len(held) if isinstance(held, list) else 0,
+        drift=drift,
+        refreshed=row.refreshed,
+    )
+
+
+def report_of(row: ConnectorRow, operations: Sequence[OperationRow]) -> ConnectorReport:
+    """A registration and what became of each operation."""
+    reports = (OperationReport.model_validate(each.report | {"drift": each.drift}) for each in operations)
+    return ConnectorReport(connector=connector_of(row, drift_of(operations)), operations=tuple(reports))
+
+
+def refresh_report_of(row: ConnectorRow, drift: int) -> RefreshReport:
+    """What the latest look at a system's document found; nothing if there was none."""
+    look = row.look or look_of(row.digest)
+    return RefreshReport.model_validate({"connector": connector_of(row, drift), **look})
+
+
+def look_of(
+    digest: str, served: Sequence[Change] = (), held: Sequence[Change] = (), *, changed: bool = False
+) -> JsonObject:
+    """What a look at a document found, as it is kept.
+
+    Args:
+        digest: of the document that was looked at.
+        served: changes in force.
+        held: changes that wait.
+        changed: whether it says anything else than the one before.
+    """
+    return {
+        "digest": digest,
+        "changed": changed,
+        "served": [change.model_dump(mode="json") for change in served],
+        "held": [change.model_dump(mode="json") for change in held],
+    }
+
+
+def operations_of(
+    name: str, compiled: CompiledConnector, counted: Mapping[str, Counted] | None = None
+) -> list[OperationRow]:
+    """The rows of a connector's operations.
+
+    Args:
+        name: the connector.
+        compiled: what its document became.
+        counted: tools of which departures were counted; one that stays the same keeps its count.
+    """
+    made: list[OperationRow] = []
+    for position, report in enumerate(compiled.report):
+        tool = None if report.tool is None else compiled.tools[report.tool].model_dump(mode="json")
+        before = (counted or {}).get(report.tool or "")
+        made.append(
+            OperationRow(
+                connector=name,
+                position=position,
+                tool_name=report.tool,
+                report=report.model_dump(mode="json", exclude={"drift"}),
+                tool=tool,
+                drift=before.drift if before is not None and before.tool == tool else 0,
+            )
+        )
+    return made
+
+
+def drift_of(operations: Sequence[OperationRow]) -> int:
+    """How many answers departed from the document, all operations together."""
+    return sum(each.drift for each in operations)
+
+
+def practice_of(row: ConnectorRow) -> PracticeSpec | None:
+    """Where a connector's copies are, without their credential."""
+    kept = row.spec.get("practice")
+    return None if kept is None else PracticeSpec.model_validate(kept)
+
+
+def kept_spec(spec: ConnectorSpec, compiled: CompiledConnector) -> JsonObject:
+    """A registration as it is kept: without its document and without its credentials."""
+    practice = None
+    if spec.practice is not None and compiled.practice is not None:
+        practice = spec.practice.model_copy(update={"base_url": compiled.practice.base_url})
+    kept: JsonObject = json.loads(
+        spec.model_copy(update={"practice": practice}).model_dump_json(
+            exclude={"document": True, "documents": True, "auth": True, "practice": {"auth"}}
+        )
+    )
+    return kept
+
+
+def with_token(auth: Auth, scheme: str, refresh_token: str) -> Auth:
+    """A credential with another refresh token, under a scheme's name where it holds several credentials."""
+    changed: Mapping[str, str] = {"refresh_token": refresh_token}
+    if isinstance(auth, SchemesAuth):
+        return auth.model_copy(
+            update={"schemes": auth.schemes | {scheme: auth.schemes[scheme].model_copy(update=changed)}}
+        )
+    return auth.model_copy(update=changed)
+
+
+def seal_context(name: str, base_url: str) -> str:
+    """What a connector's credential is sealed together with: it opens only for the origin it was given for."""
+    return f"connector {name} at {origin_of(base_url)}"
+
+
+def practice_seal_context(name: str, base_url: str) -> str:
+    """The same of its practice copies."""
+    return f"practice copies of connector {name} at {origin_of(base_url)}"
