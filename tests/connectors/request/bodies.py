@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from practicum.contracts.connectors import ArrayStyle
+from practicum.contracts.connectors import ArrayStyle, ConnectorSpec
 from practicum.errors import CallError
-from practicum_connectors import HttpRequest
+from practicum_connectors import HttpRequest, load_document
+from practicum_connectors.auth import Keyring, NoCredentials
+from practicum_connectors.compiled import compile_document
 from practicum_connectors.exchange import Payload
 from practicum_connectors.request.build import RequestBuilder
 from tests.connectors.documents import Json, compiled, document
@@ -28,8 +30,8 @@ def built(made: Json, arguments: Json, files: dict[str, Payload] | None = None, 
 
 def builder(made: Json, arrays: ArrayStyle = ArrayStyle.BRACKETS) -> RequestBuilder:
     """What a connector builds the operation's requests with."""
-    connector = compiled(document({"/t": {"post": made}}))
-    made_of = connector._compiled  # pyright: ignore[reportPrivateUsage]
+    spec, found = ConnectorSpec(name="crm"), load_document(document({"/t": {"post": made}}))
+    made_of = compile_document(spec, found, "http://127.0.0.1:1", Keyring({}, NoCredentials(), unbound=True))
     return RequestBuilder(made_of.plans["crm_act"], made_of.base_of["crm_act"], made_of.routes, arrays)
 
 
