@@ -45,6 +45,46 @@ def test_a_file_may_refer_to_others_beside_it(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith("1 exact, 0 degraded, 0 refused\n")
 
 
+SCHEMES: Json = {
+    "securitySchemes": {
+        "app": {"type": "apiKey", "in": "header", "name": "X-App"},
+        "user": {"type": "http", "scheme": "bearer"},
+    }
+}
+
+
+def test_what_add_would_be_given_is_checked_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "hush")
+    variables = {"region": {"default": "us", "enum": ["us", "eu"]}}
+    servers = [{"url": "https://{region}.here", "variables": variables}, {"url": "https://test.here"}]
+    path = tmp_path / "openapi.json"
+    path.write_text(json.dumps(document({"/a": {"get": operation()}}, servers=servers, components=SCHEMES)))
+
+    def checked(*options: str) -> tuple[int, str, str]:
+        status = invoke(["connectors", "check", str(path), *options])
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    assert "https://eu.here" in checked("--set", "region=eu", "--arrays", "indices")[1]
+    assert "https://test.here" in checked("--server", "https://test.here")[1]
+    assert "without a credential" in checked()[1]
+    status, out, _ = checked("--auth", "app=api_key:env:SECRET", "--auth", "user=bearer:env:SECRET")
+    assert (status, "without a credential" in out, "hush" in out) == (0, False, False)
+    status, _, err = checked("--auth", "nobody=bearer:env:SECRET")
+    assert (status, "Give credentials for some of: app, user" in err) == (5, True)
+
+
+def test_a_refused_operation_comes_with_what_mends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = written(tmp_path, {"/a": {"get": operation(query("q")), "post": REFUSED}})
+    assert invoke(["connectors", "check", given, "--base-url", "http://here"]) == 1
+    mend = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("[{"))
+    (tmp_path / "mend.json").write_text(mend)
+    invoke(["connectors", "check", given, "--base-url", "http://here", "--overlay", str(tmp_path / "mend.json")])
+    assert "0 refused" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "overlay",
     [

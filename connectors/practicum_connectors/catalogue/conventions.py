@@ -34,8 +34,8 @@ def parameter_notes(parameter: Parameter, pointers: Pointers) -> tuple[str, ...]
 def bracket_note(names: Iterable[str]) -> str:
     """The note for values that are written in brackets although nothing says how."""
     return (
-        f"Lists and objects in {_listed(names)} are written as `f[a][b]=1` and `f[ids][]=1`; OpenAPI leaves that open."
-        " Where the system reads something else, the connector's `arrays` says so."
+        f"Lists and objects in {_listed(names)} are written as `f[a][b]=1` and `f[ids][]=1`, or lists as the"
+        " connector's `arrays` says; OpenAPI leaves that open."
     )
 
 

@@ -134,7 +134,7 @@ class Scales:
         Args:
             app: the app.
             most: the largest body in bytes.
-            most_at: another limit for single paths.
+            most_at: another limit for some paths and what lies below them.
             seconds: how long each piece of a body may take to arrive.
         """
         self._app = app
@@ -147,7 +147,8 @@ class Scales:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._most_at.get(scope["path"], self._most)
+        at = f"{scope['path']}/"
+        most = next((most for path, most in self._most_at.items() if at.startswith(f"{path}/")), self._most)
         announced = Headers(scope=scope).get("content-length", "0")
         if not (announced.isascii() and announced.isdigit() and int(announced) <= most):
             await rendered(_too_large(most))(scope, receive, send)

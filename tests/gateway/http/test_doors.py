@@ -163,6 +163,16 @@ async def test_a_huge_body_is_refused_before_it_is_read(gateway: httpx.AsyncClie
     assert '"code":"request"' in answer
 
 
+async def test_a_document_may_be_large_when_it_is_looked_at_again_too(gateway: httpx.AsyncClient, house: House) -> None:
+    key, most = gateway.headers["authorization"], house.settings.document_bytes
+    for path in ("/v1/connectors", "/v1/connectors/crm/refresh"):
+        assert (await announced(gateway, f"POST {path}", key, most + 1)).startswith("HTTP/1.1 413 ")
+    large = {"document": {"x": " " * house.settings.body_bytes}}
+    answer = await gateway.post("/v1/connectors/crm/refresh", json=large)
+    assert problem_of(answer).status == 404
+    assert (await announced(gateway, "POST /v1/connectorsx", key, most)).startswith("HTTP/1.1 413 ")
+
+
 async def test_a_body_that_grows_too_long_is_refused(gateway: httpx.AsyncClient, house: House) -> None:
     async def chunks() -> AsyncGenerator[bytes]:
         for _ in range(house.settings.body_bytes // 65_536 + 2):

@@ -141,3 +141,22 @@ def test_what_is_missing_refuses_its_own_operation_alone(vendor: Path, practicum
     other = practicum("connectors", "add", "missing", "openapi.yaml")
     assert other.status == 5
     assert "-> " in other.err
+
+
+def test_a_newer_document_is_held_where_it_breaks_calls_until_it_is_accepted(vendor: Path, practicum: Types) -> None:
+    (vendor / "schemas/gone.yaml").write_text("type: object")
+    assert practicum("connectors", "add", "newer", "openapi.yaml").status == 0
+    assert practicum("connectors", "refresh", "newer", "openapi.yaml").status == 0
+    (vendor / "parameters.yaml").write_text(FILES["parameters.yaml"].replace("integer", "boolean"))
+    refreshed = practicum("connectors", "refresh", "newer", "openapi.yaml")
+    assert refreshed.status == 1
+    assert "get_order" in refreshed.out
+    assert practicum("connectors", "changes", "newer").status == 1
+    assert "connectors changes newer" in practicum("connectors", "show", "newer").out
+    told = next(line for line in refreshed.out.splitlines() if "connectors accept" in line)
+    assert practicum("connectors", "accept", "newer", "--digest", "0" * 64).status == 5
+    accepted = practicum(*told.partition("practicum ")[2].split())
+    assert (accepted.status, "boolean" in accepted.out) == (0, True)
+    assert practicum("connectors", "changes", "newer").status == 0
+    url = practicum("connectors", "refresh", "newer")
+    assert (url.status, "-> " in url.err) == (5, True), "it was never fetched from anywhere"
