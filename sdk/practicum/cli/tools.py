@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import typer
 
+from practicum.cli.artifacts import artifact, tell_of
 from practicum.cli.connection import connect
 from practicum.cli.exits import exit_of_call
 from practicum.cli.inputs import arguments_of
@@ -69,6 +70,9 @@ def call(
     raise typer.Exit(exit_of_call(observation.status))
 
 
+app.command(epilog="**Example:** `practicum tools artifact 3f2a --output invoice.pdf`")(artifact)
+
+
 def _show(tools: Sequence[Tool], *, as_json: bool) -> None:
     if as_json:
         show_json(tools)
@@ -93,3 +97,5 @@ def _show_observation(observation: Observation, key: str) -> None:
         remark(f"warning: {warning}")
     if observation.next is not None:
         remark(f"next page: {short(observation.next)}")
+    for kept in observation.artifacts:
+        tell_of(kept)

@@ -39,6 +39,7 @@ class AsyncTools(AsyncResource):
     search = AsyncEndpoint(tools.search)
     get = AsyncEndpoint(tools.get)
     call = AsyncEndpoint(tools.call)
+    artifact = AsyncEndpoint(tools.artifact)
 
 
 class AsyncApprovals(AsyncResource):

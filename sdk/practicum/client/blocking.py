@@ -40,6 +40,7 @@ class Tools(Resource):
     search = Endpoint(tools.search)
     get = Endpoint(tools.get)
     call = Endpoint(tools.call)
+    artifact = Endpoint(tools.artifact)
 
 
 class Approvals(Resource):

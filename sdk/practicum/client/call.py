@@ -71,6 +71,11 @@ def read(form: type[T]) -> Callable[[bytes], T]:
     return lambda raw: _adapter(form).validate_json(raw)
 
 
+def content(raw: bytes) -> bytes:
+    """Reads an answer that is no JSON but what was asked for itself."""
+    return raw
+
+
 def nothing(raw: bytes) -> None:
     """Reads an answer that says nothing."""
     del raw

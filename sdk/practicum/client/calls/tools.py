@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from practicum.client.call import Call, build, path, query, read
+from practicum.client.call import Call, build, content, path, query, read
 from practicum.contracts.tools import CallRequest, Observation, Tool
 
 
@@ -64,3 +64,16 @@ def call(
         body=build(CallRequest, "call", arguments=dict(arguments or {}), idempotency_key=key),
         if_lost=f"Repeat the same call with idempotency_key='{key}': it returns the outcome and does nothing twice.",
     )
+
+
+def artifact(id: str, episode: str | None = None) -> Call[bytes]:  # noqa: A002
+    """The bytes of an artifact, as the system gave them; seven days after it was answered they are gone.
+
+    Args:
+        id: of the artifact, from an observation.
+        episode: the episode in which it was answered, if it was in one.
+
+    Raises:
+        NotFoundError: there is none of this id for who asks, or no longer.
+    """
+    return Call("GET", path("/v1/artifacts/{}", id), content, query=query(episode=episode))
