@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         CallStatus,
         Effect,
         Observation,
+        ProfiledTool,
         Tool,
     )
     from practicum.contracts.trajectory import Trajectory, Use
@@ -117,6 +118,7 @@ __all__ = [
     "PracticeSpec",
     "Practicum",
     "PracticumError",
+    "ProfiledTool",
     "Provider",
     "RefreshReport",
     "RequestError",
@@ -186,6 +188,7 @@ _HOMES = {
     "PracticeSpec": "practicum.contracts.connectors",
     "Practicum": "practicum.client",
     "PracticumError": "practicum.errors",
+    "ProfiledTool": "practicum.contracts.tools",
     "Provider": "practicum.contracts.models",
     "RefreshReport": "practicum.contracts.connectors",
     "RequestError": "practicum.errors",

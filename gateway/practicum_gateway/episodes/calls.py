@@ -1,14 +1,17 @@
 """The tool calls of an episode's turns: each is made once, and its outcome has its place in the transcript."""
 
+import asyncio
+
 from practicum.contracts.access import ApprovalStatus, Role
 from practicum.contracts.episodes import CallReceipt, EpisodeStatus, InvokeRequest
 from practicum.contracts.messages import ToolCall
 from practicum.contracts.tools import CallStatus, Observation
+from practicum.episode.disclosure import Search
 from practicum.errors import EpisodeError
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.episodes.observations import told
-from practicum_gateway.episodes.refusals import refusal
+from practicum_gateway.episodes.offer import Offer
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.record.record import Record
@@ -39,11 +42,14 @@ class Calls:
             return CallReceipt(step=request.step, call=request.call, status=known)
         if stored.episode.status.ended:
             raise EpisodeError(f"The episode has ended ({stored.episode.status}).")
-        wish = turn.message.tool_calls[request.call]
-        refused = refusal(wish, request.call, stored.tools, stored.episode.limits)
-        if refused is not None:
-            return await self._refuse(stored, request, turn, refused)
-        observation = await self._pipeline.invoke(_intent(stored, request, wish))
+        offer = Offer.of(stored)
+        meant = offer.read(turn.message.tool_calls[request.call], request.call, stored.episode.limits)
+        if isinstance(meant, Search):
+            # An index of thousands of tools takes a while to make.
+            meant = await asyncio.to_thread(offer.found, meant)
+        if isinstance(meant, Observation):
+            return await self._answer(stored, request, turn, meant)
+        observation = await self._pipeline.invoke(_intent(stored, request, meant))
         if observation.status is CallStatus.WAITING:
             return await self._waiting(request, observation)
         return await self._settle(stored, request, turn, observation)
@@ -53,9 +59,10 @@ class Calls:
         if not await self._approvals.list(status=ApprovalStatus.PENDING, episode=episode, limit=1):
             await self._record.episodes.stand(episode, EpisodeStatus.RUNNING)
 
-    async def _refuse(
+    async def _answer(
         self, stored: StoredEpisode, request: InvokeRequest, turn: Line, observation: Observation
     ) -> CallReceipt:
+        """Settle a call that is no system's: a search, or one that cannot be made."""
         episode = stored.episode.id
         status = await self._record.transcripts.settle(episode, turn, request.call, observation, told(observation))
         await self._record.event(
@@ -64,7 +71,7 @@ class Calls:
             request.step,
             {
                 "call": request.call,
-                "tool": turn.message.tool_calls[request.call].name,
+                "tool": Offer.of(stored).resolved(turn.message.tool_calls[request.call]).name,
                 "observation": observation.model_dump(mode="json"),
             },
         )

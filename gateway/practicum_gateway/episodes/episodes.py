@@ -1,5 +1,6 @@
 """Episodes as their owners and drivers see them: begun, driven, told, ended."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 from practicum.contracts.access import Approval, ApprovalStatus, IssuedKey, KeyRequest, Role
@@ -33,6 +34,7 @@ from practicum_gateway.episodes.temporal import Workflows
 from practicum_gateway.episodes.trajectories import accepted_conversation
 from practicum_gateway.episodes.turns import Turns
 from practicum_gateway.models.registry import Registry
+from practicum_gateway.models.tool_forms import profile_of, too_many
 from practicum_gateway.record.record import Record
 from practicum_gateway.record.values import NewEpisode, StoredEpisode
 from practicum_gateway.store.engine import new_id
@@ -103,14 +105,18 @@ class Episodes:
         if known is not None:
             return known, False
         model = await self._registry.get(request.model)
+        tools = await self._tools(request.tools)
         new = NewEpisode(
             id=new_id("ep"),
             request=request,
             principal=principal.name,
             model=model.spec.alias,
             version=model.version,
-            tools=await self._tools(request.tools),
+            tools=tools,
             opening=opening(request.task, model.spec, await self._examples.shown(request.task, model.spec.examples)),
+            # Written down, since another release may count otherwise and an episode outlives a gateway.
+            tool_budget=model.spec.tool_tokens if await asyncio.to_thread(too_many, tools, model.spec) else None,
+            tool_profile=profile_of(model.spec),
         )
         if request.driver is Driver.TEMPORAL:
             await self._workflows.ready()

@@ -7,8 +7,8 @@ from practicum.contracts.messages import Message
 from practicum.contracts.models import Attempt, ModelCall
 from practicum.contracts.trajectory import Invocation, Trajectory
 from practicum.trajectories.eligibility import uses
+from practicum_gateway.episodes.offer import Offer
 from practicum_gateway.invocation.ledger import Ledger
-from practicum_gateway.models.chat_format import definition
 from practicum_gateway.record.record import Record
 from practicum_gateway.record.values import StoredEpisode, Transcript
 
@@ -40,7 +40,7 @@ class Trajectories:
             messages=messages,
             tools=tools,
             model_calls=calls,
-            invocations=_every_call(await self._ledger.of_episode(episode), _never_sent(episode, transcript)),
+            invocations=_every_call(await self._ledger.of_episode(episode), _never_sent(stored, transcript)),
             result=shown.result,
             rewards=await self._record.episodes.rewards(episode),
             metadata=shown.metadata,
@@ -76,7 +76,7 @@ def accepted_conversation(
 
     Of a foreign agent's conversations it is the longest, and of several such the latest.
     """
-    own = tuple(definition(tool) for tool in stored.tools)
+    own = Offer.of(stored).definitions
     if not stored.chats:
         return transcript.messages, own
     ends = [
@@ -88,22 +88,26 @@ def accepted_conversation(
     return next((end for end in reversed(ends) if len(end[0]) == longest), (transcript.messages, own))
 
 
-def _never_sent(episode: str, transcript: Transcript) -> tuple[Invocation, ...]:
-    """The calls that the gateway itself answered: malformed, unknown, too many in a turn, denied."""
-    return tuple(
-        Invocation(
-            key=f"{episode}/{line.step}/{line.call}",
-            step=line.step,
-            call=line.call,
-            tool=transcript.turns[line.step].message.tool_calls[line.call].name,
-            arguments=transcript.turns[line.step].message.tool_calls[line.call].arguments,
-            observation=line.observation,
-            started=line.created,
-            seconds=0.0,
+def _never_sent(stored: StoredEpisode, transcript: Transcript) -> tuple[Invocation, ...]:
+    """The calls that the gateway itself answered: malformed, unknown, too many in a turn, denied, or searches."""
+    offer, made = Offer.of(stored), list[Invocation]()
+    for line in transcript.lines:
+        if line.observation is None or line.step is None or line.call is None:
+            continue
+        meant = offer.resolved(transcript.turns[line.step].message.tool_calls[line.call])
+        made.append(
+            Invocation(
+                key=f"{stored.episode.id}/{line.step}/{line.call}",
+                step=line.step,
+                call=line.call,
+                tool=meant.name,
+                arguments=meant.arguments,
+                observation=line.observation,
+                started=line.created,
+                seconds=0.0,
+            )
         )
-        for line in transcript.lines
-        if line.observation is not None and line.step is not None and line.call is not None
-    )
+    return tuple(made)
 
 
 def _every_call(sent: Sequence[Invocation], answered: Sequence[Invocation]) -> tuple[Invocation, ...]:

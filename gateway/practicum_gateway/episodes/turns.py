@@ -11,6 +11,7 @@ from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import Attempt, ModelCall, Usage
 from practicum.errors import EpisodeError, PracticumError
 from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
+from practicum_gateway.episodes.offer import Offer
 from practicum_gateway.models.provider import Prompt
 from practicum_gateway.models.router import Models
 from practicum_gateway.record.model_calls import Continued
@@ -72,7 +73,7 @@ class Turns:
         episode, step = stored.episode.id, request.step
         transcript = await self._record.transcripts.load(episode)
         if step < len(transcript.turns):
-            return await self._receipt(episode, step, transcript)
+            return await self._receipt(stored, step, transcript)
         _check_due(stored, step, transcript)
         attempt = max(request.attempt, await self._record.model_calls.attempts(episode, step) + 1)
         await self._record.event(episode, "turn.started", step, {"attempt": attempt})
@@ -81,15 +82,20 @@ class Turns:
         call = await self._ask(episode, prompt, before, step=step, attempt=attempt)
         standing = await self._record.model_calls.add_turn(episode, call, before, transcript.end)
         if standing is Attempt.ACCEPTED and call.response is not None:
-            return _receipt(step, call.response, call.usage, call.finish_reason)
+            return _receipt(stored, step, call.response, call.usage, call.finish_reason)
         transcript = await self._record.transcripts.load(episode)
         if step < len(transcript.turns):
-            return await self._receipt(episode, step, transcript)
+            return await self._receipt(stored, step, transcript)
         raise EpisodeError("The episode ended while its model was being asked.")
 
     async def _prompt(self, stored: StoredEpisode, transcript: Transcript, before: Continued | None) -> Prompt:
+        offer = Offer.of(stored)
         prompt = await self._models.prompt(
-            stored.model, transcript.messages, tools=stored.tools, sampling=stored.sampling
+            stored.model,
+            transcript.messages,
+            tools=offer.shown,
+            definitions=offer.definitions,
+            sampling=stored.sampling,
         )
         return continuing(prompt, before)
 
@@ -112,10 +118,10 @@ class Turns:
         message = _distinct(completed.message, ids)
         return answered(call, replace(completed, message=message), time.perf_counter() - clock)
 
-    async def _receipt(self, episode: str, step: int, transcript: Transcript) -> TurnReceipt:
-        accepted = await self._record.model_calls.accepted(episode, step)
+    async def _receipt(self, stored: StoredEpisode, step: int, transcript: Transcript) -> TurnReceipt:
+        accepted = await self._record.model_calls.accepted(stored.episode.id, step)
         usage, finish_reason = accepted or (Usage(), None)
-        return _receipt(step, transcript.turns[step].message, usage, finish_reason)
+        return _receipt(stored, step, transcript.turns[step].message, usage, finish_reason)
 
 
 def _check_due(stored: StoredEpisode, step: int, transcript: Transcript) -> None:
@@ -147,11 +153,14 @@ def _distinct(message: Message, taken: Iterable[str]) -> Message:
     return message.model_copy(update={"tool_calls": tuple(calls)})
 
 
-def _receipt(step: int, message: Message, usage: Usage, finish_reason: str | None) -> TurnReceipt:
+def _receipt(
+    stored: StoredEpisode, step: int, message: Message, usage: Usage, finish_reason: str | None
+) -> TurnReceipt:
+    offer = Offer.of(stored)
     return TurnReceipt(
         step=step,
         calls=tuple(
-            CallReference(index=index, tool=wish.name, malformed=wish.malformed is not None)
+            CallReference(index=index, tool=offer.resolved(wish).name, malformed=wish.malformed is not None)
             for index, wish in enumerate(message.tool_calls)
         ),
         usage=usage,

@@ -5,11 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from practicum.contracts.access import Role
-from practicum.contracts.tools import CallRequest, Observation, Tool
+from practicum.contracts.tools import CallRequest, Observation, ProfiledTool, Tool
 from practicum_gateway.access.principals import CALLERS, Principal
 from practicum_gateway.house import House
 from practicum_gateway.http.dependencies import Caller, Limit, Services
 from practicum_gateway.invocation.intent import Intent
+from practicum_gateway.models.tool_forms import profiled
 from practicum_gateway.store.engine import new_id
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"])
@@ -37,10 +38,16 @@ async def tools(
 
 
 @router.get("/{name}")
-async def tool(name: str, house: Services, caller: Caller) -> Tool:
-    """One tool, by exposed name or `connector.operation`."""
+async def tool(
+    name: str,
+    house: Services,
+    caller: Caller,
+    profile: Annotated[str | None, Query(description="A provider's form, such as `openai_strict`.")] = None,
+) -> Tool | ProfiledTool:
+    """One tool, by exposed name or `connector.operation`; with a profile, as that family of providers takes it."""
     caller.require(*CALLERS, Role.WORKER, Role.APPROVER, to="see tools")
-    return await house.catalogue.tool(name)
+    found = await house.catalogue.tool(name)
+    return found if profile is None else profiled(found, profile)
 
 
 @router.post("/{name}/call")

@@ -6,6 +6,7 @@ from practicum.codecs.registry import codec_named
 from practicum.contracts.models import ModelInfo, ModelSpec, Provider
 from practicum.errors import ConfigurationError, RequestError
 from practicum_gateway.models.llama_cpp import DEFAULT_CODEC
+from practicum_gateway.models.tool_forms import check_profile, profile_of
 
 _NUMBER = "#"
 
@@ -52,6 +53,8 @@ def info_of(spec: ModelSpec) -> ModelInfo:
         constrained=spec.constrained,
         examples=0 if spec.examples is None else len(spec.examples.episodes),
         bundle=spec.bundle,
+        tool_tokens=spec.tool_tokens,
+        tool_profile=profile_of(spec),
     )
 
 
@@ -61,6 +64,7 @@ def check_settings(spec: ModelSpec) -> None:
     Raises:
         RequestError: one does not.
     """
+    check_profile(spec)
     if spec.provider is Provider.LLAMA_CPP:
         if spec.base_url is None:
             raise RequestError(

@@ -84,6 +84,8 @@ class EpisodeRecords:
             tools=_TOOLS.validate_python(await self._toolsets.get(row.toolset)),
             sampling=Sampling.model_validate(row.sampling),
             chats=row.chats,
+            tool_budget=row.tool_budget,
+            tool_profile=row.tool_profile,
         )
 
     async def list(
@@ -277,6 +279,8 @@ def _row(new: NewEpisode, toolset: str) -> EpisodeRow:
         version=new.version,
         tools=list(request.tools),
         toolset=toolset,
+        tool_budget=new.tool_budget,
+        tool_profile=new.tool_profile,
         limits=request.limits.model_dump(mode="json"),
         sampling=request.sampling.model_dump(mode="json"),
         driver=request.driver,

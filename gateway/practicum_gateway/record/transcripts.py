@@ -10,6 +10,9 @@ from practicum_gateway.record.values import Line, Transcript, as_json, line_of
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.record_tables import MessageRow
 
+_OWN = (CallStatus.OK, CallStatus.ERROR, CallStatus.DENIED)
+"""How a call can end without a system: a search among the tools is answered here, the others are refused."""
+
 
 class TranscriptRecords:
     """Reads transcripts and writes down how calls ended; turns are written with their model call."""
@@ -75,4 +78,4 @@ class TranscriptRecords:
 
 def _never_sent(observation: Observation) -> bool:
     """Whether the gateway itself answered, so that the ledger may know nothing of the call."""
-    return observation.http_status is None and observation.status in (CallStatus.ERROR, CallStatus.DENIED)
+    return observation.http_status is None and observation.status in _OWN

@@ -37,6 +37,8 @@ class NewEpisode:
         version: what the alias names, or the version that was asked for.
         tools: the tools its patterns name.
         opening: the conversation it begins with.
+        tool_budget: tokens of tool definitions in one prompt, where its tools exceed them.
+        tool_profile: in which provider's form its tools are written; None for their own.
     """
 
     id: str
@@ -46,6 +48,8 @@ class NewEpisode:
     version: str
     tools: tuple[Tool, ...]
     opening: tuple[Message, ...]
+    tool_budget: int | None = None
+    tool_profile: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,17 @@ class StoredEpisode:
         tools: the tools it is offered to its end.
         sampling: its overrides of the model's defaults.
         chats: how many chat calls were made with its keys.
+        tool_budget: tokens of tool definitions in one prompt, where its tools exceed them, so that its model is offered
+            the two that find and call them; None where all are written out.
+        tool_profile: in which provider's form its tools are written; None for their own.
     """
 
     episode: Episode
     tools: tuple[Tool, ...]
     sampling: Sampling
     chats: int
+    tool_budget: int | None = None
+    tool_profile: str | None = None
 
     @property
     def model(self) -> str:

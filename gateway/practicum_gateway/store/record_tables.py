@@ -36,6 +36,10 @@ class EpisodeRow(Base):
     """The patterns asked for."""
     toolset: Mapped[str] = mapped_column(ForeignKey("toolsets.digest"))
     """The tools they named when the episode began; it is offered these to its end."""
+    tool_budget: Mapped[int | None]
+    """Tokens of definitions that these exceed, so that its model finds and calls them with two others to its end."""
+    tool_profile: Mapped[str | None] = mapped_column(String(40))
+    """In which provider's form tools are written for its model to its end; None for their own."""
     limits: Mapped[dict[str, JsonValue]]
     sampling: Mapped[dict[str, JsonValue]]
     driver: Mapped[str] = mapped_column(String(20))

@@ -29,6 +29,12 @@ def add(
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Default temperature.")] = None,
     top_p: Annotated[float | None, typer.Option(min=0, max=1, help="Default nucleus mass.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The most tokens of one turn.")] = None,
+    tool_tokens: Annotated[
+        int | None, typer.Option(min=1, help="The most tokens of tools in a prompt; beyond, it searches for tools.")
+    ] = None,
+    tool_profile: Annotated[
+        str | None, typer.Option(help="Form of its tools: openai, openai_strict, anthropic, gemini or local.")
+    ] = None,
     spec: Annotated[Path | None, typer.Option(help="JSON file with further fields, such as codec or examples.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,6 +49,8 @@ def add(
         "base_url": base_url,
         "api_key": None if api_key is None else secret_of(api_key),
         "sampling": sampling if sampling != Sampling() else None,
+        "tool_tokens": tool_tokens,
+        "tool_profile": tool_profile,
     }
     merged = {**fields, **{name: value for name, value in given.items() if value is not None}}
     with connect() as client:

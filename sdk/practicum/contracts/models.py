@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from pydantic import Field
 
@@ -29,6 +30,15 @@ class Provider(StrEnum):
     """Any model litellm knows, tools called natively."""
     LLAMA_CPP = "llama_cpp"
     """A llama.cpp server: the gateway renders tools, constrains and parses calls, and keeps token ids."""
+
+
+TOOL_TOKENS = {Provider.LITELLM: 20_000, Provider.LLAMA_CPP: 1_000}
+"""Most tokens of tool definitions in one prompt, unless a registration says otherwise: for a provider's model a price
+that is worth paying at each turn, for a llama.cpp server a quarter of the context that it has by default."""
+
+
+def _tool_tokens(given: dict[str, Any]) -> int | None:
+    return TOOL_TOKENS.get(given.get("provider", Provider.LITELLM))
 
 
 class Sampling(Value):
@@ -102,6 +112,11 @@ class ModelSpec(Value):
         version: what a trajectory records as the model's version, and `alias@version` names; when absent, the target
             with its adapters.
         bundle: what it was trained from; its template must be the gateway's.
+        tool_tokens: the most tokens of tool definitions in one prompt, counted as four characters each in the form
+            that is sent. An episode whose tools exceed them is offered `search_tools` and `call_tool` instead. None
+            sets no bound; when absent, what `TOOL_TOKENS` says.
+        tool_profile: in which provider's form tools are written for a litellm model; when None, by the target: that of
+            OpenAI, Anthropic or Gemini where it begins with their names, else as they are.
     """
 
     alias: Name
@@ -117,10 +132,26 @@ class ModelSpec(Value):
     examples: ExampleSet | None = None
     version: str | None = Field(default=None, min_length=1, max_length=200)
     bundle: BundleFacts | None = None
+    tool_tokens: int | None = Field(default_factory=_tool_tokens, ge=1)
+    tool_profile: str | None = None
 
 
 class ModelInfo(Value):
-    """A registered alias, as it may be shown."""
+    """A registered alias, as it may be shown.
+
+    Attributes:
+        alias: the name that episodes and chat calls use.
+        provider: who answers.
+        target: the provider's own name.
+        version: what a trajectory records as the model's version.
+        base_url: where a self-hosted server listens.
+        codec: how tools are rendered and calls parsed for a model without native tools.
+        constrained: whether decoding is held to well-formed calls.
+        examples: how many solved tasks it can be shown.
+        bundle: what it was trained from.
+        tool_tokens: the most tokens of tool definitions in one prompt; None where there is no bound.
+        tool_profile: in which provider's form tools are written for it; None where they are written as they are.
+    """
 
     alias: str
     provider: Provider
@@ -131,6 +162,8 @@ class ModelInfo(Value):
     constrained: bool = True
     examples: int = 0
     bundle: BundleFacts | None = None
+    tool_tokens: int | None = None
+    tool_profile: str | None = None
 
 
 class ModelVersion(ModelInfo):

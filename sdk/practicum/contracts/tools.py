@@ -70,6 +70,22 @@ class Tool(Value):
         return hints if self.title is None else {"title": self.title, **hints}
 
 
+class ProfiledTool(Value):
+    """A tool as one family of providers takes it.
+
+    Attributes:
+        name: exposed name of the tool.
+        profile: name of the profile.
+        definition: the tool's definition in the provider's own form.
+        notes: what that form cannot say. The gateway checks arguments against the tool's own schema all the same.
+    """
+
+    name: str
+    profile: str
+    definition: JsonObject
+    notes: tuple[str, ...] = ()
+
+
 class CallStatus(StrEnum):
     """How a tool call ended, or that it waits."""
 

@@ -197,3 +197,16 @@ async def test_the_callers_trace_reaches_the_system(stocked: httpx.AsyncClient, 
     sent = shop.seen[-1]["traceparent"]
     assert trace in sent
     assert "b7ad6b7169203331" not in sent
+
+
+async def test_a_tool_is_shown_as_a_provider_takes_it(stocked: httpx.AsyncClient) -> None:
+    strict = (await stocked.get("/v1/tools/shop_create_refund", params={"profile": "openai_strict"})).json()
+    assert (strict["name"], strict["profile"], strict["notes"]) == ("shop_create_refund", "openai_strict", [])
+    assert strict["definition"]["function"]["strict"] is True
+    hints = (await stocked.get("/v1/tools/shop.create_refund", params={"profile": "mcp"})).json()["definition"]
+    assert hints["annotations"]["destructiveHint"] is True
+    assert hints["annotations"]["openWorldHint"] is True
+    wrong = await stocked.get("/v1/tools/shop_create_refund", params={"profile": "opnai"})
+    assert wrong.status_code == 422
+    assert "openai_strict" in (problem_of(wrong).mend or "")
+    assert problem_of(await stocked.get("/v1/tools/shop_x", params={"profile": "mcp"})).code == "not_found"

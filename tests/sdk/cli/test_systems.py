@@ -9,7 +9,7 @@ import pytest
 from practicum.contracts.access import IssuedKey, KeyInfo, Outcome, Role, Rule, RuleSet
 from practicum.contracts.connectors import Connector, ConnectorReport, Fidelity, Mode, OperationReport
 from practicum.contracts.models import ModelInfo, Provider
-from practicum.contracts.tools import CallStatus, Effect, Observation, Tool
+from practicum.contracts.tools import CallStatus, Effect, Observation, ProfiledTool, Tool
 from tests.sdk.cli.conftest import Types
 from tests.sdk.stand_in import NOW, Answer, StandIn
 
@@ -230,6 +230,10 @@ def test_finding_tools(gateway: StandIn, practicum: Types) -> None:
     assert practicum("tools", "search", "refund", "an", "order", "--json").json[0]["name"] == "crm_get"
     assert ("query", "refund an order") in gateway.seen[-1].query
     assert practicum("tools", "show", "crm_get").json["path"] == "/o"
+    profiled = ProfiledTool(name="crm_get", profile="mcp", definition={"annotations": {}}, notes=())
+    gateway.on("GET", "/v1/tools/crm_get", profiled)
+    assert practicum("tools", "show", "crm_get", "--profile", "mcp").json["definition"] == {"annotations": {}}
+    assert gateway.seen[-1].query == [("profile", "mcp")]
     gateway.on("GET", "/v1/tools", [])
     assert practicum("tools", "list").out == "No tool fits.\n"
 
@@ -273,6 +277,10 @@ def test_models(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
         "env:PROVIDER_KEY",
         "--temperature",
         "0",
+        "--tool-tokens",
+        "5000",
+        "--tool-profile",
+        "openai_strict",
         "--spec",
         str(spec),
     )
@@ -280,6 +288,7 @@ def test_models(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     sent = gateway.seen[0].json
     assert (sent["alias"], sent["target"], sent["codec"]) == ("mini", "openai/gpt-5-mini", "hermes")
     assert (sent["api_key"], sent["sampling"]["temperature"]) == ("sk-hush", 0.0)
+    assert (sent["tool_tokens"], sent["tool_profile"]) == (5000, "openai_strict")
     assert shown.status == 0
     assert "sk-hush" not in shown.out
     assert practicum("models", "add", "mini", "x", "--api-key", "sk-plain").status == 2
@@ -287,6 +296,9 @@ def test_models(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     assert "openai/gpt-5-mini" in practicum("models", "list").out
     assert practicum("models", "list", "--json").json[0]["alias"] == "mini"
     assert practicum("models", "remove", "mini").status == 0
+    spec.write_text('{"tool_tokens": null}')
+    assert practicum("models", "add", "mini", "x", "--spec", str(spec)).status == 0
+    assert gateway.seen[-1].json["tool_tokens"] is None
 
 
 def test_rules(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:

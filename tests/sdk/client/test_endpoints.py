@@ -31,7 +31,7 @@ from practicum.contracts.episodes import (
 )
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, Provider, Usage
 from practicum.contracts.promotion import Change, Promotion
-from practicum.contracts.tools import CallStatus, Effect, Observation, Tool
+from practicum.contracts.tools import CallStatus, Effect, Observation, ProfiledTool, Tool
 from practicum.contracts.trajectory import Trajectory
 from practicum.errors import InDoubtError, RequestError
 from tests.sdk.client.conftest import KEY
@@ -104,6 +104,12 @@ def test_tools(gateway: StandIn, client: Practicum) -> None:
     assert client.tools.search("refund an order", limit=3) == [TOOL]
     assert gateway.seen[-1].query == [("query", "refund an order"), ("limit", "3")]
     assert client.tools.get("crm_get") == TOOL
+    profiled = ProfiledTool(
+        name="crm_get", profile="openai", definition={"type": "function"}, notes=("It lost a bit.",)
+    )
+    gateway.on("GET", "/v1/tools/crm_get", profiled)
+    assert client.tools.profiled("crm_get", "openai") == profiled
+    assert gateway.seen[-1].query == [("profile", "openai")]
     assert client.tools.call("crm_get", {"id": 1, "note": None}, idempotency_key="k-1") == observation
     assert gateway.seen[-1].json == {"arguments": {"id": 1, "note": None}, "idempotency_key": "k-1"}
     client.tools.call("crm_get")
