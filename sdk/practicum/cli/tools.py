@@ -38,11 +38,17 @@ def search(
         _show(client.tools.search(" ".join(words), pattern=pattern, limit=limit), as_json=as_json)
 
 
-@app.command()
-def show(name: Annotated[str, typer.Argument(help="Name of the tool.")]) -> None:
-    """Show one tool with the schema of its arguments, as JSON."""
+@app.command(epilog="**Example:** `practicum tools show crm_get_order --profile openai_strict`")
+def show(
+    name: Annotated[str, typer.Argument(help="Name of the tool.")],
+    profile: Annotated[
+        str | None,
+        typer.Option(help="As providers take it: openai, openai_strict, anthropic, gemini, mcp or local."),
+    ] = None,
+) -> None:
+    """Show one tool with the schema of its arguments, as JSON; with a profile, what that form cannot say as well."""
     with connect() as client:
-        show_json(client.tools.get(name))
+        show_json(client.tools.get(name) if profile is None else client.tools.profiled(name, profile))
 
 
 @app.command(

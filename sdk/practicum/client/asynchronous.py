@@ -38,6 +38,7 @@ class AsyncTools(AsyncResource):
     list = AsyncEndpoint(tools.fetch_all)
     search = AsyncEndpoint(tools.search)
     get = AsyncEndpoint(tools.get)
+    profiled = AsyncEndpoint(tools.profiled)
     call = AsyncEndpoint(tools.call)
     artifact = AsyncEndpoint(tools.artifact)
 

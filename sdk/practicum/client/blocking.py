@@ -39,6 +39,7 @@ class Tools(Resource):
     list = Endpoint(tools.fetch_all)
     search = Endpoint(tools.search)
     get = Endpoint(tools.get)
+    profiled = Endpoint(tools.profiled)
     call = Endpoint(tools.call)
     artifact = Endpoint(tools.artifact)
 

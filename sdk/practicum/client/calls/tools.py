@@ -6,7 +6,7 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from practicum.client.call import Call, build, content, path, query, read
-from practicum.contracts.tools import CallRequest, Observation, Tool
+from practicum.contracts.tools import CallRequest, Observation, ProfiledTool, Tool
 
 
 def fetch_all(pattern: str | None = None, *, limit: int | None = None) -> Call[list[Tool]]:
@@ -37,6 +37,20 @@ def get(name: str) -> Call[Tool]:
         NotFoundError: there is none of this name.
     """
     return Call("GET", path("/v1/tools/{}", name), read(Tool))
+
+
+def profiled(name: str, profile: str) -> Call[ProfiledTool]:
+    """One tool as a family of providers takes it, for whoever hands tools to a model or an MCP client.
+
+    Args:
+        name: exposed tool name.
+        profile: `openai`, `openai_strict`, `anthropic`, `gemini`, `mcp` (with the hints on its effect) or `local`.
+
+    Raises:
+        NotFoundError: there is no such tool.
+        RequestError: there is no such profile.
+    """
+    return Call("GET", path("/v1/tools/{}", name), read(ProfiledTool), query=query(profile=profile))
 
 
 def call(
