@@ -13,7 +13,7 @@ import pytest
 from practicum.cli.services.installed import missing_of
 from tests.sdk.cli.conftest import Types
 from tests.sdk.client.test_real_gateway import ADMIN, free_port, process
-from tests.sdk.stand_in import scrubbed_environment
+from tests.sdk.stand_in import Answer, scrubbed_environment, serving
 
 pytestmark = [
     pytest.mark.journey,
@@ -160,3 +160,22 @@ def test_a_newer_document_is_held_where_it_breaks_calls_until_it_is_accepted(ven
     assert practicum("connectors", "changes", "newer").status == 0
     url = practicum("connectors", "refresh", "newer")
     assert (url.status, "-> " in url.err) == (5, True), "it was never fetched from anywhere"
+
+
+def test_bytes_of_a_system_are_fetched_as_the_call_told(vendor: Path, practicum: Types) -> None:
+    picture = b"\x89PNG\r\n\x1a\n\x00\xff"
+    answer = {"description": "ok", "content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}
+    path = {"get": {"operationId": "get_logo", "responses": {"200": answer}}}
+    document = {"openapi": "3.0.3", "info": {"title": "Logos", "version": "1"}, "paths": {"/logo": path}}
+    (vendor / "logos.json").write_text(json.dumps(document))
+    with serving() as system:
+        system.on("GET", "/logo", Answer(200, picture, "image/png"))
+        added = practicum("connectors", "add", "logos", "logos.json", "--base-url", system.url, "--private-network")
+        assert added.status == 0
+        called = practicum("tools", "call", "logos_get_logo")
+    told = next(line for line in called.err.splitlines() if "tools artifact" in line)
+    fetched = practicum(*told.partition("practicum ")[2].split())
+    assert fetched.status == 0
+    assert (vendor / told.split()[-1]).read_bytes() == picture
+    other = practicum("tools", "artifact", "nothing", "--output", "x")
+    assert (other.status, "-> " in other.err) == (5, True)

@@ -119,6 +119,15 @@ def test_tools(gateway: StandIn, client: Practicum) -> None:
     assert made[0] != made[1]
 
 
+def test_an_artifact_comes_as_bytes(gateway: StandIn, client: Practicum) -> None:
+    gateway.on("GET", "/v1/artifacts/a1", Answer(200, b"\x00\xff", "image/png"))
+    assert client.tools.artifact("a1", episode="ep1") == b"\x00\xff"
+    assert gateway.seen[-1].query == [("episode", "ep1")]
+    gateway.on("GET", "/v1/artifacts/a2", Answer(200, b"", "text/plain"))
+    assert client.tools.artifact("a2") == b""
+    assert gateway.seen[-1].query == []
+
+
 def test_a_name_cannot_leave_its_place_in_the_path(gateway: StandIn, client: Practicum) -> None:
     gateway.on("GET", "/v1/tools/..%2Fkeys%3Fx%20", TOOL)
     assert client.tools.get("../keys?x ") == TOOL
