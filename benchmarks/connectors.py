@@ -31,7 +31,8 @@ from typing import Any, cast
 from benchmarks.documents import github_like, graph_like
 from practicum.contracts.connectors import ConnectorSpec
 from practicum.contracts.tools import Effect, Tool
-from practicum_connectors import CompiledConnector, ToolIndex, load_document
+from practicum_connectors import CompiledConnector, load_document
+from practicum_connectors.catalogue.search import WordIndex
 
 ROOT = Path(__file__).resolve().parents[1]
 FASTMCP = "fastmcp==4.2.3"
@@ -171,19 +172,19 @@ def search() -> dict[str, float]:
         for number in range(SEARCHED)
     ]
     began = time.process_time()
-    kept = ToolIndex(tools).dump()
+    kept = WordIndex.of(tools).dump()
     made = time.process_time() - began
     began = time.process_time()
-    index = ToolIndex.load(kept, tools)
+    index = WordIndex.load(kept)
     loaded = time.process_time() - began
     if index is None:
-        raise RuntimeError("the index does not know its own tools again")
+        raise RuntimeError("the index is not taken up again")
     slowest = 0.0
     for query in QUERIES:
         spent: list[float] = []
         for _ in range(5):
             began = time.process_time()
-            found = index.search(query)
+            found = index.find(query)
             spent.append(time.process_time() - began)
             if not found:
                 raise RuntimeError(f"nothing is found for {query!r}")

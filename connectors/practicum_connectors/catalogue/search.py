@@ -5,7 +5,6 @@ and asks the commonest ones only about the tools that came out on top, so that `
 `refund an order` does.
 """
 
-import hashlib
 import json
 import math
 import sys
@@ -31,7 +30,7 @@ _MOST_TOPS = 4
 """Where a query has common words only, the best tools of so many of them are compared."""
 _MOST_WORDS = 20
 """Words of a query that count, the rarest first."""
-_FORMAT = 1
+_FORMAT = 2
 
 
 class ToolIndex:
@@ -44,8 +43,7 @@ class ToolIndex:
             tools: what to search in; their order breaks ties.
         """
         self._tools: Sequence[Tool] = list(tools)
-        self._places, self._gains, self._spans = _weighed(self._tools)
-        self._tops = self._best_of_common_words()
+        self._words = WordIndex.of(self._tools)
 
     def search(self, query: str, limit: int = 20, wanted: Callable[[Tool], bool] | None = None) -> list[Tool]:
         """The tools that fit best, best first; those that share no word with the query are left out.
@@ -54,6 +52,49 @@ class ToolIndex:
             query: words.
             limit: most tools to return.
             wanted: whether a tool may be returned at all.
+        """
+        tools = self._tools
+
+        def is_wanted(place: int) -> bool:
+            return wanted is None or wanted(tools[place])
+
+        return [tools[place] for place in self._words.find(query, limit, None if wanted is None else is_wanted)]
+
+
+class WordIndex:
+    """What the words of a row of tools say of them, without the tools: a tool is its place in the row."""
+
+    def __init__(
+        self, places: "array[int]", gains: "array[float]", spans: dict[str, tuple[int, int]], size: int
+    ) -> None:
+        """Take over what `of` or `load` made.
+
+        Args:
+            places: for each word its tools, word after word, in rising order.
+            gains: what the word adds to the score of each.
+            spans: for each word where its tools begin, and how many they are.
+            size: how many tools there are.
+        """
+        self._places, self._gains, self._spans = places, gains, spans
+        self.size = size
+        self._tops = self._best_of_common_words()
+
+    @classmethod
+    def of(cls, tools: Iterable[Tool]) -> Self:
+        """Index tools; each is looked at once and let go of.
+
+        Args:
+            tools: the row; its order breaks ties.
+        """
+        return cls(*_weighed(tools))
+
+    def find(self, query: str, limit: int = 20, wanted: Callable[[int], bool] | None = None) -> list[int]:
+        """The places of the tools that fit best, best first; those that share no word with the query are left out.
+
+        Args:
+            query: words.
+            limit: most places to return.
+            wanted: whether the tool at a place may be returned at all.
         """
         spans = sorted({span for word in terms(query) if (span := self._spans.get(word)) is not None}, key=_count)[
             :_MOST_WORDS
@@ -64,16 +105,16 @@ class ToolIndex:
         found = self._found(spans, rare, max(limit, _MOST_LOOKED_UP), wanted)
         if len(found) < limit and rare < len(spans):
             found = self._found(spans, len(spans), limit, wanted)  # too few of the best are wanted: ask about all
-        return [self._tools[number] for number in _best(found, limit)]
+        return _best(found, limit)
 
     def dump(self) -> bytes:
-        """The index without its tools, for `load`."""
+        """The index, for `load`."""
         words = sorted(self._spans, key=self._spans.__getitem__)
         head = json.dumps(
             {
                 "format": _FORMAT,
                 "order": sys.byteorder,
-                "tools": _digest(self._tools),
+                "size": self.size,
                 "words": words,
                 "counts": [self._spans[word][1] for word in words],
             }
@@ -82,32 +123,31 @@ class ToolIndex:
         return len(head).to_bytes(8, "big") + zlib.compress(head + body, 1)
 
     @classmethod
-    def load(cls, data: bytes, tools: Iterable[Tool]) -> Self | None:
-        """The index of some tools as `dump` gave it; None if it was made of others, or elsewhere: make a new one.
+    def load(cls, data: bytes) -> Self | None:
+        """The index as `dump` gave it; None if it was made elsewhere or by another release, or broke: make a new one.
 
         Args:
             data: what `dump` gave.
-            tools: the tools it was made of, in the same order.
         """
-        raw = zlib.decompress(data[8:])
+        try:
+            raw = zlib.decompress(data[8:])
+        except zlib.error:
+            return None
         length = int.from_bytes(data[:8], "big")
         head: dict[str, Any] = json.loads(raw[:length])
-        listed = list(tools)
-        if (head["format"], head["order"], head["tools"]) != (_FORMAT, sys.byteorder, _digest(listed)):
+        if (head["format"], head["order"]) != (_FORMAT, sys.byteorder):
             return None
-        index = cls(())
         counts = cast("list[int]", head["counts"])
         starts = accumulate(counts, initial=0)
-        index._spans = dict(zip(head["words"], zip(starts, counts, strict=False), strict=True))
+        spans = dict(zip(head["words"], zip(starts, counts, strict=False), strict=True))
         body = memoryview(raw)[length:]
-        index._places.frombytes(body[: len(body) // 2])
-        index._gains.frombytes(body[len(body) // 2 :])
-        index._tools = listed
-        index._tops = index._best_of_common_words()
-        return index
+        places, gains = array("I"), array("f")
+        places.frombytes(body[: len(body) // 2])
+        gains.frombytes(body[len(body) // 2 :])
+        return cls(places, gains, spans, head["size"])
 
     def _found(
-        self, spans: list[tuple[int, int]], rare: int, most: int, wanted: Callable[[Tool], bool] | None
+        self, spans: list[tuple[int, int]], rare: int, most: int, wanted: Callable[[int], bool] | None
     ) -> dict[int, float]:
         """Scores by tool, in the order of the tools.
 
@@ -115,11 +155,11 @@ class ToolIndex:
             spans: the words' places, the rarest word first.
             rare: how many of them are added up; the others are looked up for the best tools.
             most: how many tools are the best.
-            wanted: whether a tool may be found.
+            wanted: whether the tool at a place may be found.
         """
         scores = self._add_up(spans[:rare]) if rare else self._likely(spans)
         if wanted is not None:
-            scores = {number: score for number, score in scores.items() if wanted(self._tools[number])}
+            scores = {number: score for number, score in scores.items() if wanted(number)}
         if rare == len(spans):
             return scores
         if rare:
@@ -133,7 +173,7 @@ class ToolIndex:
         return dict.fromkeys(sorted(likely), 0.0)
 
     def _add_up(self, spans: list[tuple[int, int]]) -> dict[int, float]:
-        sums = [0.0] * len(self._tools)
+        sums = [0.0] * self.size
         for start, count in spans:
             places, gains = self._places[start : start + count], self._gains[start : start + count]
             for place, gain in zip(places, gains, strict=True):
@@ -175,8 +215,8 @@ def _count(span: tuple[int, int]) -> int:
     return span[1]
 
 
-def _weighed(tools: Sequence[Tool]) -> tuple["array[int]", "array[float]", dict[str, tuple[int, int]]]:
-    """For each word its tools and what it adds to their scores, word after word."""
+def _weighed(tools: Iterable[Tool]) -> tuple["array[int]", "array[float]", dict[str, tuple[int, int]], int]:
+    """For each word its tools and what it adds to their scores, word after word, and how many tools there are."""
     postings: dict[str, tuple[array[int], array[float]]] = {}
     lengths = array("f")
     known: dict[str, list[str]] = {}
@@ -187,18 +227,19 @@ def _weighed(tools: Sequence[Tool]) -> tuple["array[int]", "array[float]", dict[
             numbers, weights = postings.setdefault(word, (array("I"), array("f")))
             numbers.append(number)
             weights.append(weight)
-    mean = sum(lengths) / len(lengths) if lengths else 1.0
+    size = len(lengths)
+    mean = sum(lengths) / size if size else 1.0
     norms = [_SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * length / mean) for length in lengths]
     places, gains = array("I"), array("f")
     spans: dict[str, tuple[int, int]] = {}
     for word, (numbers, weights) in postings.items():
-        rarity = math.log(1 + (len(tools) - len(numbers) + 0.5) / (len(numbers) + 0.5)) * (_SATURATION + 1)
+        rarity = math.log(1 + (size - len(numbers) + 0.5) / (len(numbers) + 0.5)) * (_SATURATION + 1)
         spans[word] = len(places), len(numbers)
         places.extend(numbers)
         gains.extend(
             [rarity * weight / (weight + norms[place]) for place, weight in zip(numbers, weights, strict=True)]
         )
-    return places, gains, spans
+    return places, gains, spans, size
 
 
 def _counted(tool: Tool, known: dict[str, list[str]]) -> dict[str, float]:
@@ -217,10 +258,3 @@ def _fields(tool: Tool) -> tuple[str, str, str, str]:
     arguments = " ".join(cast("dict[str, object]", tool.input_schema.get("properties") or {}))
     described = f"{tool.connector} {tool.description[:_MOST_DESCRIPTION_CHARACTERS]}"
     return tool.operation, tool.path, described, arguments
-
-
-def _digest(tools: Iterable[Tool]) -> str:
-    seen = hashlib.sha256()
-    for tool in tools:
-        seen.update(f"{tool.name}\n{tool.description}\n".encode())
-    return seen.hexdigest()

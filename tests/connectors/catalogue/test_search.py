@@ -1,10 +1,13 @@
+import json
 import subprocess
 import sys
+import zlib
 
 import pytest
 
 from practicum.contracts.tools import Effect, Tool
 from practicum_connectors import ToolIndex
+from practicum_connectors.catalogue.search import WordIndex
 from practicum_connectors.catalogue.stemming import stem
 
 
@@ -97,13 +100,22 @@ def test_only_wanted_tools_are_found_however_few() -> None:
 
 
 def test_an_index_is_kept_and_taken_up_again() -> None:
-    kept = ToolIndex(TOOLS).dump()
-    again = ToolIndex.load(kept, TOOLS)
+    made = WordIndex.of(iter(TOOLS))
+    kept = made.dump()
+    again = WordIndex.load(kept)
     assert again is not None
+    assert again.size == len(TOOLS)
     for query in ("refund an order", "customer", "list"):
-        assert again.search(query) == ToolIndex(TOOLS).search(query)
-    assert ToolIndex.load(kept, TOOLS[1:]) is None
-    assert ToolIndex.load(kept, [*TOOLS[:-1], tool("deploy", "Something else", "/deployments")]) is None
+        found = [TOOLS[place] for place in again.find(query)]
+        assert found == [TOOLS[place] for place in made.find(query)] == ToolIndex(TOOLS).search(query)
+
+
+def test_an_index_of_another_release_is_made_anew() -> None:
+    kept = WordIndex.of(TOOLS).dump()
+    length, raw = int.from_bytes(kept[:8], "big"), zlib.decompress(kept[8:])
+    other = json.dumps(json.loads(raw[:length]) | {"format": 0}).encode()
+    assert WordIndex.load(kept[:8] + b"broken") is None
+    assert WordIndex.load(len(other).to_bytes(8, "big") + zlib.compress(other + raw[length:])) is None
 
 
 _MEASURED = """
