@@ -23,8 +23,8 @@ class Prompt:
         previous: tokens of the call whose conversation this one continues, and how many of `messages` they cover
             (that call's messages and its response), so that a provider that works in tokens re-tokenises nothing.
         covered: number of leading `messages` that `previous` covers.
-        definitions: the tools in OpenAI's form as a foreign agent gave them, for a provider that passes them on;
-            the same tools as `tools`.
+        definitions: the same tools in OpenAI's form, as a foreign agent gave them or as the model's provider takes
+            them, for a provider that passes them on.
     """
 
     spec: ModelSpec

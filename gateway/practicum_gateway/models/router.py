@@ -43,7 +43,7 @@ class Models:
             messages: the conversation so far.
             tools: the tools on offer.
             sampling: overrides of the model's own defaults.
-            definitions: the same tools as a foreign agent defined them.
+            definitions: the same tools as a foreign agent defined them, or as the model's provider takes them.
             previous: tokens of the call that this one continues.
             covered: how many of `messages` these cover.
 

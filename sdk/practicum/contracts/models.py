@@ -33,12 +33,13 @@ class Provider(StrEnum):
 
 
 TOOL_TOKENS = {Provider.LITELLM: 20_000, Provider.LLAMA_CPP: 1_000}
-"""Most tokens of tool definitions in one prompt, unless a registration says otherwise: for a provider's model a price
-that is worth paying at each turn, for a llama.cpp server a quarter of the context that it has by default."""
+"""Most tokens of tool definitions in one prompt: what is worth paying at each turn of a provider's model, and a quarter of
+the context that a llama.cpp server has by default."""
 
 
 def _tool_tokens(given: dict[str, Any]) -> int | None:
-    return TOOL_TOKENS.get(given.get("provider", Provider.LITELLM))
+    """The bound that a registration has by default: none for a bundle, which was trained with all tools shown."""
+    return TOOL_TOKENS.get(given.get("provider", Provider.LITELLM)) if given.get("bundle") is None else None
 
 
 class Sampling(Value):
@@ -114,7 +115,7 @@ class ModelSpec(Value):
         bundle: what it was trained from; its template must be the gateway's.
         tool_tokens: the most tokens of tool definitions in one prompt, counted as four characters each in the form
             that is sent. An episode whose tools exceed them is offered `search_tools` and `call_tool` instead. None
-            sets no bound; when absent, what `TOOL_TOKENS` says.
+            sets no bound; when absent, what `TOOL_TOKENS` says, and None for a bundle.
         tool_profile: in which provider's form tools are written for a litellm model; when None, by the target: that of
             OpenAI, Anthropic or Gemini where it begins with their names, else as they are.
     """

@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from examples.systems.world import World
+from practicum.cli.services.local_model import local_model
+from practicum.codecs.registry import codec_named
 from practicum.contracts.messages import ToolCall
 from practicum.contracts.models import ModelSpec, Provider
 from practicum.contracts.tools import Effect, Tool
@@ -147,3 +150,19 @@ def test_a_budget_that_is_not_given_is_the_providers() -> None:
     assert not same_model(spec(), spec(tool_tokens=5))
     assert same_model(spec(), spec(tool_tokens=20_000))
     assert ModelSpec(alias="m", provider=Provider.LLAMA_CPP, target="x").tool_tokens == 1_000
+
+
+async def test_the_shipped_model_is_shown_all_tools_of_the_shipped_systems() -> None:
+    async with World() as world:
+        assert len(world.tools) == 20
+        assert not too_many(world.tools, local_model().spec)
+        # Nor would a model be that was not trained on them.
+        assert not too_many(world.tools, local())
+
+
+def test_a_small_model_can_write_the_arguments_of_whatever_it_found() -> None:
+    two = Disclosure.of((TOOL,))
+    grammar = codec_named("chatml-compact").grammar(two.tools) or ""
+    rules = dict(line.split(" ::= ", 1) for line in grammar.splitlines() if " ::= " in line)
+    written = next(body for body in rules.values() if body.startswith('"," ws "\\"arguments\\":"'))
+    assert rules[written.split()[-1]] == "object"
