@@ -27,6 +27,7 @@ from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, origi
 from practicum_connectors.sender import Sender
 
 _ACCEPT = "application/vnd.oai.openapi+json, application/json, application/yaml, text/yaml, */*;q=0.5"
+_UNREACHED = "Check the address and that a server answers there, or give the document as a file."
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OK = 200
@@ -160,7 +161,8 @@ async def _fetched(send: _Send, url: str, timeout_seconds: float) -> tuple[bytes
         exchange = await send(request, timeout_seconds)
         response = exchange.response
         if exchange.delivery is not Delivery.ANSWERED or response is None:
-            raise DocumentError(f"{shown(url)} cannot be fetched: {exchange.reason}", mend=exchange.mend)
+            mend = _UNREACHED if exchange.tried else exchange.mend
+            raise DocumentError(f"{shown(url)} cannot be fetched: {exchange.reason}", mend=mend)
         location = response.header("location")
         if response.status in _REDIRECTS and location:
             url = urljoin(url, location)

@@ -124,6 +124,10 @@ def overlay_of(source: str | None) -> JsonObject | tuple[JsonObject, ...] | None
 
 def _value_of(source: str) -> object:
     text = text_of(source)
+    if text.lstrip().startswith("<"):
+        raise ConfigurationError(
+            f"{source} is HTML or XML.", mend="Give the JSON or YAML itself, not the page that shows it."
+        )
     if not source.endswith((".yaml", ".yml")) and text.lstrip()[:1] in ("{", "["):
         return json_of(text, source)
     return parse_yaml(text, source)

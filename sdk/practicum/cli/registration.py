@@ -11,6 +11,7 @@ from practicum.cli.inputs import labels_of, overlay_of
 from practicum.cli.output import remark
 from practicum.client.call import build
 from practicum.contracts.connectors import ArrayStyle, ConnectorLimits, ConnectorSpec, PracticeSpec
+from practicum.errors import ConfigurationError
 
 BaseUrlOption = Annotated[str | None, typer.Option(help="Where the system listens, if the document does not say.")]
 AuthOption = Annotated[
@@ -85,9 +86,14 @@ def document_with_files(source: str) -> Gathered:
     """A document from a file or stdin with the files that it refers to; what was left out of them is said.
 
     Raises:
-        ConfigurationError: the document cannot be read or parsed, or refers to too much.
+        ConfigurationError: the document cannot be read or parsed, refers to too much, or is at an odd address.
         MissingExtraError: something is YAML, and no YAML parser is installed.
     """
+    scheme, mark, _ = source.partition("://")
+    if mark:
+        raise ConfigurationError(
+            f"The gateway fetches nothing from {scheme}:// addresses.", mend="Give an http or https address, or a file."
+        )
     found = gathered(source)
     for reason in found.left_out[:_MOST_REMARKS]:
         remark(f"left out: {reason}")

@@ -65,7 +65,7 @@ def show_connector(report: ConnectorReport, only: Sequence[Fidelity]) -> None:
 def show_changes(report: RefreshReport) -> None:
     """What is in force and what waits, with the command that puts it in force."""
     name = report.connector.name
-    changed = "it says something else than before" if report.changed else "it says what it said before"
+    changed = "says something else than at the look before" if report.changed else "says the same as at the look before"
     show_fields((("system", name), ("digest", report.digest), ("document", changed)))
     _show_table_of(report.served, "In force:")
     _show_table_of(report.held, "Held, since it breaks calls that were right; until it is accepted all goes as before:")
@@ -91,4 +91,6 @@ def _show_table_of(changes: Sequence[Change], title: str) -> None:
 def _notes(each: OperationReport) -> str:
     held = ("held as an older document has it",) if each.held else ()
     drift = (f"drift {each.drift}",) if each.drift else ()
-    return "; ".join((*held, *drift, *each.notes))
+    return " ".join(note if note.endswith((".", ":")) else f"{note};" for note in (*held, *drift, *each.notes)).rstrip(
+        ";"
+    )

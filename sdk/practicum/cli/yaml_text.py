@@ -39,13 +39,19 @@ def parse_yaml(text: str, source: str) -> JsonValue:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is not in every build, and far faster
         return _Reading().value(yaml.compose(text, Loader=loader))
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{source} is no YAML: {_flat(error)}.", mend="Mend the text there.") from None
+        raise ConfigurationError(f"{source} is no YAML: {_fault(error)}.", mend="Mend the text there.") from None
     except RecursionError:
         raise ConfigurationError(f"{source} nests too deep to be read.", mend="Flatten it.") from None
 
 
-def _flat(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _fault(error: Any) -> str:
+    """What is wrong and where, in the words of PyYAML."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return " ".join(str(error).split())
+    begun = error.context_mark
+    context = f" {error.context} that begins in line {begun.line + 1}" if begun and begun.line < mark.line else ""
+    return f"{error.problem}{context} (line {mark.line + 1}, column {mark.column + 1})"
 
 
 @dataclass(slots=True)

@@ -189,3 +189,22 @@ def test_a_refused_decision_is_told(gateway: StandIn, practicum: Types) -> None:
     shown = practicum("connectors", "accept", "crm", "--digest", "old")
     assert (shown.status, "It has changed again." in shown.err) == (5, True)
     assert practicum("connectors", "accept", "crm").status == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("info: {title: x\npaths: [", "openapi.yaml is no YAML: "),
+        ("info:\n\ttitle: x", "(line 2, column 1)"),
+        ("<html></html>", "not the page that shows it"),
+    ],
+)
+def test_what_is_no_document_is_told_with_its_place(practicum: Types, tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "openapi.yaml").write_text(text)
+    shown = practicum("connectors", "add", "crm", str(tmp_path / "openapi.yaml"))
+    assert (shown.status, told in shown.err) == (2, True)
+
+
+def test_an_address_that_nothing_is_fetched_from(practicum: Types) -> None:
+    shown = practicum("connectors", "add", "crm", "ftp://me:hush@here/openapi.json")
+    assert (shown.status, "an http or https address" in shown.err, "hush" in shown.err) == (2, True, False)

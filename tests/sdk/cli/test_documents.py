@@ -117,7 +117,7 @@ def test_a_file_that_is_no_object_is_left_out_and_said(folder: Path, practicum: 
     shown = practicum("connectors", "add", "crm", str(folder / "openapi.json"))
     assert set(gateway.seen[0].json["documents"]) == {"unused.yaml"}
     assert shown.err.count("left out: ") == 3
-    assert "broken.yaml is no YAML: while parsing" in shown.err
+    assert "broken.yaml is no YAML: " in shown.err
 
 
 def test_a_document_from_stdin_has_no_folder(folder: Path, gateway: StandIn) -> None:
