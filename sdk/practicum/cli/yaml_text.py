@@ -100,7 +100,7 @@ class _Reading:
             if key.value == _MERGE:
                 merged = self.value(value)
                 for one in merged if isinstance(merged, list) else [merged]:
-                    said = {**one, **said} if isinstance(one, dict) else said
+                    said |= {name: said.get(name, item) for name, item in one.items()} if isinstance(one, dict) else {}
         return said
 
 
