@@ -74,7 +74,8 @@ class Offer:
         if self._disclosure is None or self.budget is None:
             raise ValueError("nothing is searched where every tool is shown")
         fitting = ToolIndex(self.tools).search(wanted.query, limit=len(self.tools))
-        return self._disclosure.told(fitting, wanted, self.budget * CHARACTERS_PER_TOKEN)
+        # Half of the budget: what a search showed stays in the conversation, beside what the next one shows.
+        return self._disclosure.told(fitting, wanted, self.budget * CHARACTERS_PER_TOKEN // 2)
 
     @cached_property
     def _disclosure(self) -> Disclosure | None:

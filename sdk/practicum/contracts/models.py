@@ -33,8 +33,8 @@ class Provider(StrEnum):
 
 
 TOOL_TOKENS = {Provider.LITELLM: 20_000, Provider.LLAMA_CPP: 1_000}
-"""Most tokens of tool definitions in one prompt: what is worth paying at each turn of a provider's model, and a quarter
-of the context that a llama.cpp server has by default."""
+"""Most tokens of tool definitions in one prompt: what is worth paying at each turn of a provider's model, and what
+leaves room for a conversation in the context that a llama.cpp server has by default."""
 
 
 def _tool_tokens(given: dict[str, Any]) -> int | None:
