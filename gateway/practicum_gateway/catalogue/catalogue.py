@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,6 +15,7 @@ from practicum_connectors.document import Document
 from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.registrations import Documents, Known, Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
+from practicum_gateway.catalogue.words import Words
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault
 
@@ -34,13 +35,14 @@ class _Held:
 class Catalogue:
     """The registered connectors and their tools.
 
-    Listings are answered from rows; a connector is compiled from its stored document when one of its tools is first
-    called, so that a gateway with thousands of tools starts at once.
+    A tool is found by what is in memory and read when it is asked for; a connector is compiled from its stored document
+    when one of its tools is first called. So a gateway with ten thousands of tools starts at once.
     """
 
     def __init__(self, store: Store, vault: Vault) -> None:
         """Keep connectors in a store, their credentials sealed by a vault."""
         self._registrations = Registrations(store, vault)
+        self._words = Words(self._registrations)
         self._page_key = vault.page_key
         self._shelf: Shelf | None = None
         self._changing = asyncio.Lock()
@@ -66,7 +68,7 @@ class Catalogue:
             if known is not None:  # somebody else was faster
                 return _unchanged(known, fingerprint, digest), False
             report = await self._registrations.add(registration)
-            self._shelf = None
+            self._changed()
             self._held[spec.name] = _Held(compiled=registration.compiled)
         return report, True
 
@@ -83,7 +85,7 @@ class Catalogue:
         if request.document is None and spec.source is None:
             raise RequestError(
                 f"The document of '{name}' was handed over and not fetched: there is no place to look at it again.",
-                mend="Hand over the document as it is now.",
+                mend=f"Hand over the document as it is now: `practicum connectors refresh {name} FILE`.",
             )
         if request.overlay is not None:
             spec = spec.model_copy(update={"overlay": request.overlay or None})
@@ -135,7 +137,7 @@ class Catalogue:
         """
         async with self._changing:
             await self._registrations.remove(name)
-            self._shelf = None
+            self._changed()
         await self._retire(name)
 
     async def connectors(self) -> tuple[Connector, ...]:
@@ -164,9 +166,23 @@ class Catalogue:
             raise NotFoundError(f"There is no connector '{name}'.")
         return known.report
 
-    async def tools(self, patterns: Sequence[str]) -> tuple[Tool, ...]:
-        """The tools that any of the glob patterns names, over `connector.operation` or the exposed name; sorted."""
+    async def names(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """Exposed names of the tools that any of the glob patterns names; sorted."""
         return (await self._present()).matching(patterns)
+
+    async def tools(
+        self, patterns: Sequence[str], limit: int | None = None, within: Collection[str] | None = None
+    ) -> tuple[Tool, ...]:
+        """The tools that any of the glob patterns names, over `connector.operation` or the exposed name; sorted.
+
+        Args:
+            patterns: the patterns.
+            limit: most tools to return.
+            within: exposed names of the tools that may be returned; None for all.
+        """
+        shelf = await self._present()
+        names = (name for name in shelf.matching(patterns) if within is None or name in within)
+        return tuple(await self._taken(shelf, tuple(names)[:limit]))
 
     async def tool(self, name: str) -> Tool:
         """The tool of an exposed name, or of `connector.operation`.
@@ -174,11 +190,34 @@ class Catalogue:
         Raises:
             NotFoundError: there is none; the message names the nearest.
         """
-        return (await self._present()).tool(name)
+        shelf = await self._present()
+        taken = await self._taken(shelf, (shelf.name_of(name),))
+        if not taken:
+            raise NotFoundError(f"The tool '{name}' has just been removed.", mend="List the tools to see their names.")
+        return taken[0]
 
-    async def search(self, query: str, limit: int = 20, patterns: Sequence[str] = ("*",)) -> tuple[Tool, ...]:
-        """The tools that fit the words best, best first, among those that a pattern names."""
-        return (await self._present()).search(query, limit, patterns)
+    async def search(
+        self,
+        query: str,
+        limit: int = 20,
+        patterns: Sequence[str] = ("*",),
+        within: Collection[str] | None = None,
+    ) -> tuple[Tool, ...]:
+        """The tools that fit the words best, best first.
+
+        Args:
+            query: words.
+            limit: most tools to return.
+            patterns: glob patterns of which one has to name a tool.
+            within: exposed names of the tools that may be found; None for all.
+        """
+        while True:
+            shelf = await self._present()
+            found = await self._words.find(shelf, query, limit, patterns, within)
+            if found is not None:
+                return tuple(await self._taken(shelf, found))
+            if self._shelf is shelf:
+                self._shelf = None
 
     @contextlib.asynccontextmanager
     async def reach(self, name: str, *, copy: str | None = None) -> AsyncGenerator[CompiledConnector]:
@@ -206,6 +245,7 @@ class Catalogue:
 
     async def close(self) -> None:
         """Close every connection to the systems."""
+        await self._words.close()
         for held in self._held.values():
             held.retired = True
             await _close_if_unused(held)
@@ -260,15 +300,30 @@ class Catalogue:
         await registration.compiled.aclose()
         async with self._changing:
             report = await self._registrations.revise(registration, before.digests)
-            self._shelf = None
+            self._changed()
         await self._retire(name)
         return report
+
+    def _changed(self) -> None:
+        """What is at hand is of before; words are indexed anew before somebody asks."""
+        self._shelf = None
+        self._words.prepare(self._present)
 
     async def _retire(self, name: str) -> None:
         held = self._held.pop(name, None)
         if held is not None:
             held.retired = True
             await _close_if_unused(held)
+
+    async def _taken(self, shelf: Shelf, names: Sequence[str]) -> list[Tool]:
+        """Those of some tools that are still there."""
+        known = shelf.known(names)
+        missing = [name for name in names if name not in known]
+        if missing:
+            read = await self._registrations.tools(missing)
+            shelf.keep(read)
+            known |= {tool.name: tool for tool in read}
+        return [known[name] for name in names if name in known]
 
     async def _present(self) -> Shelf:
         shelf = self._shelf
@@ -286,9 +341,10 @@ def _unchanged(known: Known, fingerprint: str, digest: str) -> ConnectorReport:
             mend="Remove it first, or choose another name.",
         )
     if digest not in known.digests:
+        file = "" if known.report.connector.source else " FILE"
         raise ConflictError(
             f"The connector '{name}' is registered with another document.",
-            mend=f"Refresh it to put the newer document in force: `practicum connectors refresh {name}`.",
+            mend=f"Refresh it to put the newer document in force: `practicum connectors refresh {name}{file}`.",
         )
     return known.report
 

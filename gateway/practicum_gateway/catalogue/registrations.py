@@ -1,6 +1,7 @@
 """How a registration lies in the store: its document compressed, its credential sealed, its tools as rows."""
 
 import asyncio
+import hashlib
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,11 +18,13 @@ from practicum.errors import ConflictError, NotFoundError
 from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.document import Document, load_document
 from practicum_gateway.catalogue import rows
-from practicum_gateway.catalogue.shelf import Shelf
-from practicum_gateway.store.catalogue_tables import ConnectorRow, DocumentRow, OperationRow
+from practicum_gateway.catalogue.shelf import Card, Shelf
+from practicum_gateway.store.catalogue_tables import ConnectorRow, DocumentRow, OperationRow, WordIndexRow
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault
 
+_AT_A_TIME = 100
+"""Tools that are read at once."""
 _AUTH: TypeAdapter[Auth] = TypeAdapter(Auth)
 
 
@@ -110,7 +113,7 @@ class Registrations:
             row = await session.get(ConnectorRow, name)
             if row is None:
                 return None
-            report = rows.report_of(row, await _operations(session, name))
+            report = rows.report_of(row, await _reports(session, name))
             return Known(report, row.fingerprint, (row.digest, row.newer_digest))
 
     async def look(self, name: str) -> RefreshReport:
@@ -142,7 +145,7 @@ class Registrations:
                 session.add(registration.document_row())
                 session.add_all(operations)
                 await session.flush()
-                return rows.report_of(row, operations)
+                return rows.report_of(row, [(each.report, each.drift) for each in operations])
         except IntegrityError:
             raise ConflictError(
                 f"The name '{name}', or one of its tools' names, is in use.",
@@ -178,7 +181,7 @@ class Registrations:
                     await session.execute(delete(table).where(table.connector == name))
                 session.add_all([*operations, registration.document_row()])
                 await session.flush()
-                return rows.refresh_report_of(row, rows.drift_of(operations))
+                return rows.refresh_report_of(row, sum(each.drift for each in operations))
         except IntegrityError:
             raise ConflictError(
                 f"A tool that the document of '{name}' brings has the name of another connector's tool.",
@@ -227,11 +230,41 @@ class Registrations:
             return await _connectors(session)
 
     async def shelf(self) -> Shelf:
-        """Every connector and tool, without documents and credentials."""
+        """Every connector, and what every tool is found by."""
         async with self._store.read() as session:
             connectors = await _connectors(session)
-            tools = await session.scalars(select(OperationRow.tool).where(OperationRow.tool_name.is_not(None)))
-            return Shelf.of(connectors, [Tool.model_validate(tool) for tool in tools])
+            changed = [(each.name, each.digest, each.created, each.refreshed) for each in connectors]
+            found = select(OperationRow.tool_name, OperationRow.connector, OperationRow.operation)
+            tools = await session.execute(found.where(OperationRow.tool_name.is_not(None)))
+            cards = [Card(tool, f"{connector}.{operation}") for tool, connector, operation in tools if tool]
+        return Shelf.of(connectors, cards, hashlib.sha256(repr(changed).encode()).hexdigest())
+
+    async def tools(self, names: Sequence[str]) -> list[Tool]:
+        """Those of some tools that are there, in the order in which they are asked for.
+
+        Args:
+            names: exposed names.
+        """
+        found: dict[str, Tool] = {}
+        async with self._store.read() as session:
+            for start in range(0, len(names), _AT_A_TIME):
+                wanted = OperationRow.tool_name.in_(names[start : start + _AT_A_TIME])
+                for row in await session.scalars(select(OperationRow.tool).where(wanted)):
+                    tool = Tool.model_validate(row)
+                    found[tool.name] = tool
+        return [found[name] for name in names if name in found]
+
+    async def index(self, identity: str) -> bytes | None:
+        """The index of a shelf as it was kept, if it was."""
+        async with self._store.read() as session:
+            row = await session.get(WordIndexRow, identity)
+            return None if row is None else row.content
+
+    async def keep_index(self, identity: str, content: bytes) -> None:
+        """Keep the index of a shelf, in the place of all others."""
+        async with self._store.write() as session:
+            await session.execute(delete(WordIndexRow))
+            session.add(WordIndexRow(identity=identity, content=content))
 
     async def load(self, name: str) -> tuple[ConnectorSpec, Documents]:
         """What a connector is compiled from, its credential opened.
@@ -280,9 +313,10 @@ async def _existing(session: AsyncSession, name: str, *, for_update: bool = Fals
     return row
 
 
-async def _operations(session: AsyncSession, name: str) -> Sequence[OperationRow]:
-    found = select(OperationRow).where(OperationRow.connector == name).order_by(OperationRow.position)
-    return (await session.scalars(found)).all()
+async def _reports(session: AsyncSession, name: str) -> list[tuple[JsonObject, int]]:
+    """What became of each operation of a connector, and how many of its answers departed from the document."""
+    found = select(OperationRow.report, OperationRow.drift).where(OperationRow.connector == name)
+    return [(report, drift) for report, drift in await session.execute(found.order_by(OperationRow.position))]
 
 
 async def _counted(session: AsyncSession, name: str) -> dict[str, rows.Counted]:

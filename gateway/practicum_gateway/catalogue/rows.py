@@ -57,10 +57,15 @@ def connector_of(row: ConnectorRow, drift: int) -> Connector:
     )
 
 
-def report_of(row: ConnectorRow, operations: Sequence[OperationRow]) -> ConnectorReport:
-    """A registration and what became of each operation."""
-    reports = (OperationReport.model_validate(each.report | {"drift": each.drift}) for each in operations)
-    return ConnectorReport(connector=connector_of(row, drift_of(operations)), operations=tuple(reports))
+def report_of(row: ConnectorRow, reports: Sequence[tuple[JsonObject, int]]) -> ConnectorReport:
+    """A registration and what became of each operation.
+
+    Args:
+        row: its row.
+        reports: of each operation its report, and how many of its answers departed from the document.
+    """
+    operations = tuple(OperationReport.model_validate(report | {"drift": drift}) for report, drift in reports)
+    return ConnectorReport(connector=connector_of(row, sum(drift for _, drift in reports)), operations=operations)
 
 
 def refresh_report_of(row: ConnectorRow, drift: int) -> RefreshReport:
@@ -107,17 +112,13 @@ def operations_of(
                 connector=name,
                 position=position,
                 tool_name=report.tool,
+                operation=report.operation,
                 report=report.model_dump(mode="json", exclude={"drift"}),
                 tool=tool,
                 drift=before.drift if before is not None and before.tool == tool else 0,
             )
         )
     return made
-
-
-def drift_of(operations: Sequence[OperationRow]) -> int:
-    """How many answers departed from the document, all operations together."""
-    return sum(each.drift for each in operations)
 
 
 def practice_of(row: ConnectorRow) -> PracticeSpec | None:

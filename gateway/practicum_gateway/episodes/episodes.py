@@ -305,7 +305,7 @@ class Episodes:
         return stored
 
     async def _tools(self, patterns: Sequence[str]) -> tuple[Tool, ...]:
-        nothing = [pattern for pattern in patterns if not await self._catalogue.tools([pattern])]
+        nothing = [pattern for pattern in patterns if not await self._catalogue.names([pattern])]
         if nothing:
             raise RequestError(
                 f"No tool is named by: {', '.join(nothing)}.",

@@ -26,15 +26,12 @@ async def tools(
 ) -> tuple[Tool, ...]:
     """The tools there are, by name or best fit first; with an episode key, those of its episode."""
     caller.require(*CALLERS, Role.WORKER, Role.APPROVER, to="list tools")
-    patterns = tuple(pattern or ("*",))
-    if query is None:
-        found = await house.catalogue.tools(patterns)
-    else:
-        found = await house.catalogue.search(query, limit=1_000_000, patterns=patterns)
+    patterns, within = tuple(pattern or ("*",)), None
     if caller.episode is not None:
-        offered = {tool.name for tool in (await house.episodes.stored(caller, caller.episode)).tools}
-        found = tuple(tool for tool in found if tool.name in offered)
-    return found[:limit]
+        within = {tool.name for tool in (await house.episodes.stored(caller, caller.episode)).tools}
+    if query is None:
+        return await house.catalogue.tools(patterns, limit, within)
+    return await house.catalogue.search(query, limit, patterns, within)
 
 
 @router.get("/{name}")

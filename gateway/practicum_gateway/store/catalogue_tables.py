@@ -63,7 +63,19 @@ class OperationRow(Base):
     connector: Mapped[str] = mapped_column(ForeignKey("connectors.name", ondelete="CASCADE"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True)
     tool_name: Mapped[str | None] = mapped_column(String(64), unique=True)
+    operation: Mapped[str] = mapped_column(Text)
+    """Its own name; what a tool is found by stands in columns, so that no schema is read to find it."""
     report: Mapped[dict[str, JsonValue]]
     tool: Mapped[dict[str, JsonValue] | None]
     drift: Mapped[int] = mapped_column(default=0)
     """How many of its answers departed from the document."""
+
+
+class WordIndexRow(Base):
+    """The index by which tools are found, as it was when it was last made."""
+
+    __tablename__ = "word_indexes"
+
+    identity: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """Of the connectors that it was made of."""
+    content: Mapped[bytes] = mapped_column(LargeBinary)

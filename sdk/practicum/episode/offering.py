@@ -2,12 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Tool
 
 
-def named(tool: Tool, patterns: Sequence[str]) -> bool:
+class Nameable(Protocol):
+    """What patterns can name."""
+
+    @property
+    def name(self) -> str:
+        """Exposed name."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """`connector.operation`."""
+        ...
+
+
+def named(tool: Nameable, patterns: Sequence[str]) -> bool:
     """Whether any of the glob patterns names the tool, by `connector.operation` or by exposed name."""
     return any(fnmatchcase(tool.address, pattern) or fnmatchcase(tool.name, pattern) for pattern in patterns)
 
