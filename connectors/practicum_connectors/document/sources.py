@@ -8,8 +8,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from practicum.errors import DocumentError
 from practicum_connectors.document.parse import read_file
-from practicum_connectors.document.pointers import Node, as_node, is_node, reference_of, text_of
-from practicum_connectors.document.structure import Kind, held
+from practicum_connectors.document.pointers import Node, as_node, reference_of, text_of
+from practicum_connectors.document.structure import Kind
 
 DocumentSource = Callable[[str], Awaitable[bytes]]
 """Reads what stands at an absolute address; a DocumentError says why it cannot."""
@@ -56,19 +56,6 @@ def _read_below(top: Path, address: str) -> bytes:
     if parts.scheme != "file" or not path.is_relative_to(top):
         raise DocumentError(f"{address} is outside the folder of the document.", mend=f"Put it below {top}.")
     return read_file(path)
-
-
-def relative_references(root: object) -> set[str]:
-    """The other files that a document refers to, as it writes them, without fragments; addresses are not among them."""
-    found: set[str] = set()
-    waiting: list[tuple[Kind, Any]] = [("root", root)]
-    while waiting:
-        kind, value = waiting.pop()
-        if is_node(value):
-            references = references_in(kind, as_node(value))
-            found |= {urldefrag(text).url for text in references if not urlsplit(text).scheme}
-            waiting.extend((inner, item) for inner, item, _ in held(kind, as_node(value)))
-    return found - {""}
 
 
 def references_in(kind: Kind, node: Node) -> list[str]:

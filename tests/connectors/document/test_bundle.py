@@ -11,7 +11,7 @@ from practicum.errors import DocumentError
 from practicum_connectors import load_document
 from practicum_connectors.document import Operation, Unreadable, bundle, list_operations
 from practicum_connectors.document.bundle import bundled
-from practicum_connectors.document.sources import NOWHERE, folder_source, given, relative_references
+from practicum_connectors.document.sources import NOWHERE, folder_source, given
 from tests.connectors.documents import Json, document, operation, query
 
 BASE = "https://docs.example.com/api/openapi.json"
@@ -285,16 +285,3 @@ def test_documents_at_hand_need_no_reading() -> None:
     assert made["components"]["schemas"] == {"Pet": {"$ref": "#/components/schemas/tag"}, "tag": {"type": "string"}}
     _, notes = asyncio.run(bundled(root, NOWHERE, None, {}))
     assert notes == ("schemas/pet.yaml cannot be used: it was not handed over with the document.",)
-
-
-def test_the_files_a_document_refers_to_are_known() -> None:
-    root = document(
-        {
-            "/a": {"$ref": "paths/a.yaml#/x"},
-            "/b": {
-                "post": operation(query("q", {"$ref": "#/local"}), body={"$ref": "s.json", "example": {"$ref": "no"}})
-            },
-            "/c": {"post": operation(body={"$ref": "https://elsewhere.example.com/x.json"})},
-        }
-    )
-    assert relative_references(root) == {"paths/a.yaml", "s.json"}
