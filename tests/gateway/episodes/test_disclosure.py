@@ -185,6 +185,27 @@ async def test_a_repeated_call_does_nothing_twice(world: World) -> None:
     assert world.shop.refunds == [(8, 5.0)]
 
 
+async def test_a_form_that_knows_no_free_objects_still_calls_what_was_found(
+    world: World, labelled: list[JsonObject]
+) -> None:
+    await register(world, tool_tokens=1_000, tool_profile="openai_strict")
+    world.model.extend(
+        call("search_tools", {"query": "label an order", "limit": None}),
+        through("shop_label_order", '{"id": 8, "labels": {"a": "b"}}'),
+        say("Done."),
+    )
+    episode = await world.start()
+    await world.turn(episode, 0)
+    assert (await world.call(episode, 0)).status is CallStatus.OK
+    assert "shop_label_order" in await last_told(world, episode)
+    await world.turn(episode, 1)
+    assert (await world.call(episode, 1)).status is CallStatus.OK
+    assert labelled == [{"id": 8, "labels": {"a": "b"}}]
+    sent: Any = world.model.requests[0].body["tools"]
+    assert [tool["function"]["strict"] for tool in sent] == [True, True]
+    assert sent[1]["function"]["parameters"]["properties"]["arguments"]["type"] == "string"
+
+
 async def test_a_person_approves_the_inner_call(world: World) -> None:
     await world.rules({"id": "money", "tools": ["shop.refund_order"], "outcome": "ask"})
     world.model.extend(through("shop_refund_order", {"id": 8, "amount": 5}), say("Done."))
@@ -284,6 +305,21 @@ async def test_a_turn_taken_before_a_restart_is_carried_out_after_it(open_gatewa
         assert [made.tool for made in taken.calls] == ["shop_refund_order"]
         assert (await world.call(episode, 0)).status is CallStatus.OK
         assert world.shop.refunds == [(8, 5.0)]
+
+
+async def test_an_agent_with_an_episode_key_brings_its_own_tools(world: World) -> None:
+    world.model.extend(call("shop_get_order", {"id": 8}))
+    mine: JsonObject = {"type": "function", "function": {"name": "shop_get_order", "parameters": {"type": "object"}}}
+    episode = await world.start()
+    async with world.client(await world.episode_key(episode)) as agent:
+        said: JsonObject = {"model": "scripted", "messages": [{"role": "user", "content": "Hello"}], "tools": [mine]}
+        answer = await agent.post("/v1/chat/completions", json=said)
+        assert answer.status_code == 200, answer.text
+        assert world.model.requests[0].body["tools"] == [mine]
+        assert len((await agent.get("/v1/tools", params={"limit": 1000})).json()) == ROOMS + 3
+        made = await agent.post("/v1/tools/shop_get_order/call", json={"arguments": {"id": 8}})
+        assert made.json()["status"] == "ok"
+    assert list((await world.trajectory(episode)).tools) == [mine]
 
 
 async def test_tools_go_out_in_the_providers_form_and_come_back_in_their_own(

@@ -7,6 +7,7 @@ import pytest
 from examples.systems.world import World
 from practicum.cli.services.local_model import local_model
 from practicum.codecs.registry import codec_named
+from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import ToolCall
 from practicum.contracts.models import ModelSpec, Provider
 from practicum.contracts.tools import Effect, Tool
@@ -97,17 +98,12 @@ def test_what_was_written_in_a_form_comes_back_as_the_tool_takes_it() -> None:
 
 @pytest.mark.parametrize("name", ["openai_strict", "gemini"])
 def test_the_arguments_of_a_found_tool_survive_a_form_that_knows_no_free_objects(name: str) -> None:
-    call = Disclosure.of((TOOL,)).call
-    made: Any = function(call, name)
-    inner = made["function"]["parameters"]["properties"]["arguments"]
-    written: Any = {"name": "erp_refund"}
-    if inner["type"] == "string":
-        written["arguments"] = '{"id": 7, "labels": {"a": "b"}}'
-    else:
-        written["arguments"] = [{"key": "id", "value": "7"}, {"key": "labels", "value": '{"a": "b"}'}]
-    back = restored(call, written, name)
     two = Disclosure.of((TOOL,))
-    meant = two.read(ToolCall(id="c", name="call_tool", arguments=back), (TOOL,))
+    made: Any = function(two.call, name)
+    assert made["function"]["parameters"]["properties"]["arguments"]["type"] == "string"
+    written: JsonObject = {"name": "erp_refund", "arguments": '{"id": 7, "labels": {"a": "b"}}'}
+    wish = ToolCall(id="c", name="call_tool", arguments=restored(two.call, written, name))
+    meant = two.read(wish, (TOOL,))
     assert meant == ToolCall(id="c", name="erp_refund", arguments={"id": 7, "labels": {"a": "b"}})
 
 
