@@ -57,6 +57,14 @@ def _additional_properties(validator: Any, rest: Any, instance: Any, schema: Any
         yield from validator.descend(value, rest, path=name)
 
 
+def _required(validator: Any, required: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """One error for all that an object lacks, where the library makes one for each."""
+    if validator.is_type(instance, "object"):
+        missing = [name for name in required if name not in instance]
+        if missing:
+            yield ValidationError(f"{len(missing)} required properties are missing")
+
+
 def _told(check: _Check) -> _Check:
     def checked(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
         try:
@@ -71,6 +79,7 @@ _CHECKS: dict[str, _Check] = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
+    "required": _required,
 }
 StrictValidator = cast("type[Draft202012Validator]", extend(Draft202012Validator, _CHECKS))
 """Raises `SlowPatternError` where it cannot tell: for fences."""

@@ -44,3 +44,10 @@ def test_other_schemas_mean_what_they_meant(validator: Any) -> None:
     assert not validator({"additionalProperties": False}).is_valid({"a": 1})
     assert found("b", "abc")
     assert not found("^b", "abc")
+
+
+def test_all_that_an_object_lacks_is_one_error() -> None:
+    validator: Any = BoundedValidator({"required": ["a", "b", "c"]})
+    assert len(list(validator.iter_errors({"b": 1}))) == 1
+    assert validator.is_valid({"a": 1, "b": 2, "c": None})
+    assert validator.is_valid("no object")

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from practicum_connectors.document.operations import VARIABLE
 
@@ -73,6 +74,7 @@ def name_operations(connector: str, operations: Sequence[Nameable]) -> list[Nami
     ]
 
 
+@lru_cache(maxsize=4096)
 def safe_key(name: str) -> str:
     """A property key that every provider accepts, as close to the wire name as can be."""
     text = _ascii(name)

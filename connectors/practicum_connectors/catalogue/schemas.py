@@ -70,19 +70,24 @@ class SchemaConverter:
         self._hiding = "readOnly" if direction == "write" else "writeOnly"
         self._names: dict[str, str] = {}
         self._references: dict[str, str] = {}
+        self._converted: dict[int, tuple[object, Converted]] = {}
         self._definitions: dict[str, Converted] = {}
         self._bases: set[str] = set()
         self._inheritance = Inheritance(document)
 
     def convert(self, raw: object) -> Converted:
-        """A schema of the document.
+        """A schema of the document, converted once wherever it stands; nobody may change what it became.
 
         Raises:
             DocumentError: a reference in it is broken or points outside the document.
         """
-        book = _Notebook()
-        schema = self._schema(raw, book)
-        return Converted(schema, frozenset(book.needs), tuple(book.notes))
+        known = self._converted.get(id(raw))
+        if known is None:
+            book = _Notebook()
+            schema = self._schema(raw, book)
+            known = raw, Converted(schema, frozenset(book.needs), tuple(book.notes))
+            self._converted[id(raw)] = known  # with the schema itself, so that its identity stays its own
+        return known[1]
 
     def hidden(self, raw: object) -> bool:
         """Whether a property is left out in this direction."""

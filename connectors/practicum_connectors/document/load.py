@@ -3,8 +3,8 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -14,9 +14,12 @@ from practicum.errors import DocumentError
 from practicum_connectors.document.anchors import needs_pointers, with_pointers
 from practicum_connectors.document.items import has_item_schemas, with_lists
 from practicum_connectors.document.parse import no_number, parse, read_file
-from practicum_connectors.document.pointers import Node, Pointers, as_node, text_of
+from practicum_connectors.document.pointers import Node, Pointers, as_node, is_node, text_of
 from practicum_connectors.document.swagger import is_swagger, upgraded
 
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+_LEVELS = 3
+"""So deep stand the schemas and the path items."""
 _VERSION = re.compile(r"3\.([012])(\.\d+)?([-.].*)?")
 
 
@@ -27,12 +30,14 @@ class Document:
     Attributes:
         root: the parsed document; never changed.
         minor: 0 for 3.0, 1 for 3.1, 2 for 3.2.
+        digest: SHA-256 of the canonical text, hexadecimal.
         source: URL or path it came from, if any; relative server URLs are resolved against it.
         notes: what has to be said about the document as a whole.
     """
 
     root: Node
     minor: int
+    digest: str
     source: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -46,15 +51,10 @@ class Document:
         """The version of the API that the document describes."""
         return str(as_node(self.root.get("info")).get("version") or "")
 
-    @cached_property
+    @property
     def canonical(self) -> bytes:
-        """The document as compact JSON; parsing it again gives the same document and digest."""
-        return json.dumps(self.root, separators=(",", ":")).encode()
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the canonical text, hexadecimal."""
-        return hashlib.sha256(self.canonical).hexdigest()
+        """The document as compact JSON, written anew each time; parsing it gives the same document and digest."""
+        return b"".join(_written(self.root))
 
     @cached_property
     def pointers(self) -> Pointers:
@@ -131,12 +131,32 @@ def _said_as_three(node: Node, origin: str | None, notes: tuple[str, ...]) -> Do
         node = upgraded(node, origin)
     _check(node)
     minor = int(cast("re.Match[str]", _VERSION.fullmatch(str(node["openapi"])))[1])
-    document = Document(root=node, minor=minor, source=address_of(node, origin), notes=notes)
-    if needs_pointers(document.canonical):
-        document = replace(document, root=with_pointers(node, document.source or ""))
-    if has_item_schemas(document.canonical):
-        document = replace(document, root=with_lists(document.root))
-    return document
+    source = address_of(node, origin)
+    digest, named, streamed = hashlib.sha256(), False, False
+    for part in _written(node):
+        digest.update(part)
+        named = named or needs_pointers(part)
+        streamed = streamed or has_item_schemas(part)
+    root = with_pointers(node, source or "") if named else node
+    root = with_lists(root) if streamed else root
+    if root is not node:
+        digest = hashlib.sha256(b"".join(_written(root)))
+    return Document(root=root, minor=minor, digest=digest.hexdigest(), source=source, notes=notes)
+
+
+def _written(value: object, levels: int = _LEVELS) -> Iterator[bytes]:
+    """A value as compact JSON, its upper levels member by member: the whole at once takes several times its size."""
+    if levels == 0 or not value or not is_node(value):
+        yield _COMPACT.encode(value).encode()
+        return
+    before = "{"
+    for key, member in as_node(value).items():
+        name = f"{before}{_COMPACT.encode(key)}:".encode()
+        first, *rest = _written(member, levels - 1)
+        yield name + first
+        yield from rest
+        before = ","
+    yield b"}"
 
 
 def _check(node: Node) -> None:

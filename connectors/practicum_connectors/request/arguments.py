@@ -115,8 +115,9 @@ def _what(error: ValidationError) -> str:
     given = _shown(error.instance)
     match error.validator:
         case "required":
-            missing = [name for name in cast("list[str]", expected) if name not in cast("JsonObject", error.instance)]
-            text = f"is missing {', '.join(repr(name) for name in missing)}"
+            there = cast("JsonObject", error.instance)
+            missing = [name for name in cast("list[str]", expected) if name not in there]
+            text = f"is missing {_named(missing)}"
         case "additionalProperties" | "unevaluatedProperties":
             text = _unknown_names(error)
         case "type":
@@ -147,8 +148,12 @@ def _only_required(branches: list[Any]) -> str:
 def _unknown_names(error: ValidationError) -> str:
     known = list(cast("dict[str, Any]", cast("dict[str, Any]", error.schema).get("properties", {})))
     unknown = [name for name in cast("dict[str, Any]", error.instance) if name not in known]
-    names = ", ".join(repr(name) for name in unknown[:_MOST_NAMES])
-    return f"has unknown {names}; known are {_listed(known) if known else 'none'}"
+    return f"has unknown {_named(unknown)}; known are {_listed(known) if known else 'none'}"
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_MOST_NAMES]))
+    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
 
 
 def _listed(values: list[Any]) -> str:

@@ -45,6 +45,12 @@ class RequestBuilder:
     arrays: ArrayStyle = ArrayStyle.BRACKETS
 
     @cached_property
+    def _wire(self) -> tuple[str, str]:
+        """The path template on the wire and the query that is written into it."""
+        template, _, fixed = self.plan.operation.wire_path.partition("?")
+        return template, fixed
+
+    @cached_property
     def _view(self) -> SchemaView:
         return SchemaView(self.plan.definitions.closure(self.plan.needs))
 
@@ -120,7 +126,7 @@ class RequestBuilder:
             raise self._refused(FieldProblem(where="body", what=_HALF)) from None
 
     def _write(self, sent: dict[str, JsonValue], body: Written | None) -> HttpRequest:
-        template, _, fixed = self.plan.operation.wire_path.partition("?")
+        template, fixed = self._wire
         variables: dict[str, str] = {}
         query = [fixed] if fixed else []
         headers: list[tuple[str, str]] = [("Accept", _ACCEPT), ("User-Agent", _USER_AGENT)]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from urllib.parse import unquote
 
 from practicum_connectors.document.operations import VARIABLE
@@ -42,6 +43,7 @@ class Routes:
         self._by_slashes: dict[tuple[str, int], list[str]] = {}
         for method, template in dict.fromkeys((method, template.partition("?")[0]) for method, template in routes):
             self._by_slashes.setdefault((method, template.count("/")), []).append(template)
+        self._nearer: dict[tuple[str, str], dict[tuple[int, str], list[str]]] = {}
 
     def other(self, method: str, own: str, path: str) -> str | None:
         """The template of another operation that a server would take the path for.
@@ -57,24 +59,37 @@ class Routes:
         own = own.partition("?")[0]
         decoded = unquote(path)
         slashes = decoded.count("/")
-        longer = slashes != own.count("/")
-        for template in self._by_slashes.get((method, slashes), ()):
-            if template != own and (longer or _more_fixed(template, own)) and _matches(template, decoded):
-                return template
-        return None
+        if slashes == own.count("/"):
+            nearer = self._more_fixed(method, own, slashes)
+            rivals = chain.from_iterable(nearer.get(place, ()) for place in enumerate(decoded.split("/")))
+        else:
+            rivals = iter(self._by_slashes.get((method, slashes), ()))
+        return next((rival for rival in rivals if rival != own and _matches(rival, decoded)), None)
+
+    def _more_fixed(self, method: str, own: str, slashes: int) -> dict[tuple[int, str], list[str]]:
+        """The templates as long as the own one that fix more than it, by the first segment that they fix instead."""
+        found = self._nearer.get((method, own))
+        if found is None:
+            found = self._nearer[method, own] = {}
+            for rival in self._by_slashes.get((method, slashes), ()):
+                place = _fixed_instead(rival, own)
+                if place is not None:
+                    found.setdefault(place, []).append(rival)
+        return found
 
 
 def _matches(template: str, path: str) -> bool:
     return _pattern(template).fullmatch(path) is not None
 
 
-@lru_cache(maxsize=65536)
-def _more_fixed(template: str, own: str) -> bool:
-    """Whether a template of the same length fixes a segment that the own one leaves open, and opens none itself."""
-    pairs = [
-        (_is_open(theirs), _is_open(mine)) for theirs, mine in zip(template.split("/"), own.split("/"), strict=True)
-    ]
-    return any(mine and not theirs for theirs, mine in pairs) and not any(theirs and not mine for theirs, mine in pairs)
+def _fixed_instead(template: str, own: str) -> tuple[int, str] | None:
+    """The first segment that a template of the same length fixes and the own one leaves open; None if it opens one."""
+    segments = list(zip(template.split("/"), own.split("/"), strict=True))
+    opened = [(_is_open(theirs), _is_open(mine)) for theirs, mine in segments]
+    if any(theirs and not mine for theirs, mine in opened):
+        return None
+    fixed = (number for number, (theirs, mine) in enumerate(opened) if mine and not theirs)
+    return next(((number, segments[number][0]) for number in fixed), None)
 
 
 def _is_open(segment: str) -> bool:

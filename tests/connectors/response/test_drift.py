@@ -59,3 +59,17 @@ async def test_a_description_that_includes_itself_describes_nothing(system: Syst
     async with compiled(made, system.url) as connector:
         seen = connector.shape(await connector.send(connector.prepare("crm_list", {})))
     assert (seen.observation.content, seen.departures) == ('{"id":1}', 0)
+
+
+async def test_what_an_answer_lacks_is_one_departure_and_hides_no_other(system: System) -> None:
+    names = [f"field_{number}" for number in range(30)]
+    schema: Json = {"type": "object", "required": names, "properties": {"id": {"type": "integer"}}}
+    responses: Json = {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+    system.answer("/thing", Answer(body={"id": "1"}))
+    made = document({"/thing": {"get": operation(operationId="get", responses=responses)}})
+    async with compiled(made, system.url) as connector:
+        seen = connector.observe(await connector.send(connector.prepare("crm_get", {})))
+    lacking, wrong = sorted(seen.warnings)
+    assert lacking.startswith("The answer is missing 'field_0', ")
+    assert "'field_19' and 10 more, by" in lacking
+    assert wrong.startswith("`id` in the answer should be integer")
