@@ -40,6 +40,7 @@ class Question:
         arguments: its arguments as they may be shown.
         arguments_hash: hash of the arguments as they would be sent.
         rule: the rule that asks.
+        revision: which revision of it.
         episode: the episode that waits, if one does.
         step: its step.
         call: the index of the call in the step.
@@ -52,6 +53,7 @@ class Question:
     arguments: JsonObject
     arguments_hash: str
     rule: str
+    revision: str
     episode: str | None = None
     step: int | None = None
     call: int | None = None
@@ -82,7 +84,8 @@ class Approvals:
     async def ask(self, question: Question) -> tuple[Approval, bool]:
         """Ask, or find the same question already asked; the flag says whether it is new.
 
-        A question that was asked for the same key by another rule is withdrawn: its answer would not hold.
+        A question that was asked for the same key by another rule, or by another revision of it, is withdrawn: its
+        answer would not hold.
 
         Raises:
             ConflictError: the key was used to ask about another tool or other arguments.
@@ -94,7 +97,8 @@ class Approvals:
                     raise ConflictError(
                         f"The key '{question.key}' was used to ask about another call.", mend="Use a new key."
                     )
-                if (row.rule, row.requested_by) == (question.rule, question.requested_by):
+                asked = (row.rule, row.rule_revision, row.requested_by)
+                if asked == (question.rule, question.revision, question.requested_by):
                     return _approval(row), False
             if row is not None and row.status in _OPEN:
                 row.status = ApprovalStatus.CANCELLED
@@ -198,6 +202,7 @@ class Approvals:
             arguments=question.arguments,
             arguments_hash=question.arguments_hash,
             rule=question.rule,
+            rule_revision=question.revision,
             requested_by=question.requested_by,
             status=ApprovalStatus.PENDING,
             decided_by=None,

@@ -2,11 +2,11 @@
 
 from sqlalchemy import func, select
 
-from practicum.contracts.access import Decision, Role, RuleSet
+from practicum.contracts.access import Decision, Explanation, RuleSet
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import Tool
 from practicum_gateway.access.principals import Principal
-from practicum_gateway.access.rules import check, decide
+from practicum_gateway.access.rules import Actor, check, decide, explain
 from practicum_gateway.store.access_tables import RuleSetRow
 from practicum_gateway.store.engine import Store
 
@@ -50,6 +50,10 @@ class Rulebook:
         self._current = rules
         return rules
 
-    async def decide(self, tool: Tool, role: Role, arguments: JsonObject) -> Decision:
+    async def decide(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Decision:
         """What the rules in force say of a call."""
-        return decide(await self.current(), tool, role, arguments)
+        return decide(await self.current(), tool, actor, arguments)
+
+    async def explain(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Explanation:
+        """What the rules in force would say of a call, and why."""
+        return explain(await self.current(), tool, actor, arguments)

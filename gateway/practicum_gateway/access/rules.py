@@ -1,5 +1,8 @@
-"""Access rules: one pure function decides who may call what."""
+"""Access rules: pure functions decide who may call what, and say why."""
 
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -8,7 +11,7 @@ from jsonschema.exceptions import SchemaError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from practicum.contracts.access import Decision, Outcome, Role, Rule, RuleSet
+from practicum.contracts.access import Considered, Decision, Explanation, Outcome, Role, Rule, RuleSet
 from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Effect, Tool
@@ -28,9 +31,23 @@ DEFAULTS = RuleSet(
 
 Money and deletion are never allowed by default, whatever is added to `Effect` later.
 """
+_WORDS = {Outcome.ALLOW: "allows", Outcome.DENY: "denies", Outcome.ASK: "asks a person about"}
 
 
-def decide(rules: RuleSet, tool: Tool, role: Role, arguments: JsonObject) -> Decision:
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """On whose behalf a call would be made.
+
+    Attributes:
+        name: the principal.
+        role: in which role.
+    """
+
+    name: str
+    role: Role
+
+
+def decide(rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject) -> Decision:
     """Whether a call may be made, must not be, or has to be asked for; the first rule that matches decides.
 
     A rule whose arguments schema cannot be evaluated denies: a fence that cannot be read is still a fence.
@@ -38,24 +55,30 @@ def decide(rules: RuleSet, tool: Tool, role: Role, arguments: JsonObject) -> Dec
     Args:
         rules: the rules in force; the defaults stand behind them.
         tool: what would be called.
-        role: on whose behalf.
+        actor: on whose behalf.
         arguments: what would be sent.
     """
-    if role not in CALLERS:
-        return Decision(
-            outcome=Outcome.DENY, rule="built-in.role", reason=f"The role '{role}' does not call tools on its own."
-        )
-    for rule in (*rules.rules, *DEFAULTS.rules):
-        if not _speaks_of(rule, tool, role):
-            continue
-        try:
-            matches = rule.arguments is None or _fits(rule.arguments, arguments)
-        except (Unresolvable, RecursionError, SlowPatternError):
-            reason = f"The arguments schema of rule '{rule.id}' cannot be evaluated."
-            return Decision(outcome=Outcome.DENY, rule=rule.id, reason=reason)
-        if matches:
-            return Decision(outcome=rule.outcome, rule=rule.id, reason=_reason(rule, tool))
-    raise AssertionError("the last default matches everything")
+    return explain(rules, tool, actor, arguments).decision
+
+
+def explain(rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject) -> Explanation:
+    """What would be decided about a call, and by which rule; arguments as for `decide`."""
+    considered: list[Considered] = []
+    decision = None
+    for rule, reason, outcome in _looked_at(rules, tool, actor, arguments):
+        considered.append(Considered(rule=rule, matched=outcome is not None, reason=reason))
+        decision = outcome
+    if decision is None:
+        raise AssertionError("the last default matches everything")
+    return Explanation(
+        tool=tool.name,
+        address=tool.address,
+        effect=tool.effect,
+        principal=actor.name,
+        role=actor.role,
+        decision=decision,
+        considered=tuple(considered),
+    )
 
 
 def check(rules: RuleSet) -> None:
@@ -79,12 +102,46 @@ def check(rules: RuleSet) -> None:
         raise RequestError("The rules cannot be put in force.", errors=tuple(faults), mend="Nothing was changed.")
 
 
-def _speaks_of(rule: Rule, tool: Tool, role: Role) -> bool:
-    return (
-        (not rule.roles or role in rule.roles)
-        and (not rule.effects or tool.effect in rule.effects)
-        and any(fnmatchcase(tool.address, pattern) for pattern in rule.tools)
-    )
+def revision_of(rule: Rule) -> str:
+    """SHA-256 of a rule as it stands, hexadecimal."""
+    return hashlib.sha256(rule.model_dump_json().encode()).hexdigest()
+
+
+def _looked_at(
+    rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject
+) -> Iterator[tuple[str, str, Decision | None]]:
+    """Rules with a reason each, up to the one that decides; that one with its decision."""
+    if actor.role not in CALLERS:
+        reason = f"The role '{actor.role}' does not call tools on its own."
+        yield "built-in.role", reason, Decision(outcome=Outcome.DENY, rule="built-in.role", reason=reason)
+        return
+    for rule in (*rules.rules, *DEFAULTS.rules):
+        outcome = rule.outcome
+        try:
+            missed = _why_not(rule, tool, actor, arguments)
+            reason = missed or f"Rule '{rule.id}' {_WORDS[outcome]} {tool.address} ({tool.effect})."
+        except (Unresolvable, RecursionError, SlowPatternError):
+            missed, outcome = None, Outcome.DENY
+            reason = f"The arguments schema of rule '{rule.id}' cannot be evaluated."
+        if missed is None:
+            yield rule.id, reason, Decision(outcome=outcome, rule=rule.id, reason=reason, revision=revision_of(rule))
+            return
+        yield rule.id, reason, None
+
+
+def _why_not(rule: Rule, tool: Tool, actor: Actor, arguments: JsonObject) -> str | None:
+    """Why a rule does not speak of a call; None where it does."""
+    if not any(fnmatchcase(tool.address, pattern) for pattern in rule.tools):
+        return f"It speaks of {', '.join(rule.tools) or 'no tool'}, not of {tool.address}."
+    if rule.effects and tool.effect not in rule.effects:
+        return f"It speaks of the effects {', '.join(rule.effects)}, not of {tool.effect}."
+    if rule.roles and actor.role not in rule.roles:
+        return f"It speaks of the roles {', '.join(rule.roles)}, not of {actor.role}."
+    if rule.principals and not any(fnmatchcase(actor.name, pattern) for pattern in rule.principals):
+        return f"It speaks of {', '.join(rule.principals)}, not of {actor.name}."
+    if rule.arguments is not None and not _fits(rule.arguments, arguments):
+        return "The arguments do not fit its schema."
+    return None
 
 
 def _fits(schema: JsonObject, arguments: JsonObject) -> bool:
@@ -104,8 +161,3 @@ def _schema_fault(schema: JsonObject) -> str | None:
     except RecursionError:
         return "it refers to itself without end"
     return None
-
-
-def _reason(rule: Rule, tool: Tool) -> str:
-    word = {Outcome.ALLOW: "allows", Outcome.DENY: "denies", Outcome.ASK: "asks a person about"}[rule.outcome]
-    return f"Rule '{rule.id}' {word} {tool.address} ({tool.effect})."

@@ -1,8 +1,9 @@
-"""Access rules: read them, replace them."""
+"""Access rules: read them, replace them, ask what they would say."""
 
 from fastapi import APIRouter
 
-from practicum.contracts.access import Role, RuleSet
+from practicum.contracts.access import ExplainRequest, Explanation, Role, RuleSet
+from practicum_gateway.access.rules import Actor
 from practicum_gateway.http.dependencies import Caller, Services
 
 router = APIRouter(prefix="/v1/rules", tags=["rules"])
@@ -20,3 +21,11 @@ async def replace(rules: RuleSet, house: Services, caller: Caller) -> RuleSet:
     """Put a new set in force at once."""
     caller.require(to="change the access rules")
     return await house.rulebook.replace(rules, caller)
+
+
+@router.post("/explain")
+async def explain(request: ExplainRequest, house: Services, caller: Caller) -> Explanation:
+    """What would be decided about a call, by which rule and why; nothing is called."""
+    caller.require(Role.DEVELOPER, Role.APPROVER, to="see the access rules")
+    tool = await house.catalogue.tool(request.tool)
+    return await house.rulebook.explain(tool, Actor(request.principal or caller.name, request.role), request.arguments)

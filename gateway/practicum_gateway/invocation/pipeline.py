@@ -21,6 +21,7 @@ from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.response.observe import Observed
 from practicum_gateway.access.approvals import Approvals, Question
 from practicum_gateway.access.rulebook import Rulebook
+from practicum_gateway.access.rules import Actor
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.invocation import outcomes
 from practicum_gateway.invocation.artifacts import Artifacts
@@ -140,7 +141,8 @@ class Pipeline:
         tool = tool or await self._catalogue.tool(intent.tool)
 
         # decide
-        decision = await self._rulebook.decide(tool, intent.principal.role, await self._opened(intent, tool))
+        actor = Actor(intent.principal.name, intent.principal.role)
+        decision = await self._rulebook.decide(tool, actor, await self._opened(intent, tool))
         if decision.outcome is Outcome.DENY:
             return await self._refuse(intent, outcomes.refused(decision))
         copy = await self._copy(intent, tool)
@@ -157,7 +159,7 @@ class Pipeline:
             # ask
             approval = None
             if _asks(intent, decision) and (known is None or known.approval is None):
-                verdict = await self._ask(intent, tool, decision.rule, shown)
+                verdict = await self._ask(intent, tool, decision, shown)
                 if isinstance(verdict, Observation):
                     return verdict
                 approval = verdict
@@ -210,7 +212,7 @@ class Pipeline:
             return outcomes.training_refused(tool.connector)
         return intent.episode
 
-    async def _ask(self, intent: Intent, tool: Tool, rule: str, shown: JsonObject) -> str | Observation:
+    async def _ask(self, intent: Intent, tool: Tool, decision: Decision, shown: JsonObject) -> str | Observation:
         """The id of an approval that can be spent, or what to say instead."""
         approval, is_new = await self._approvals.ask(
             Question(
@@ -220,14 +222,15 @@ class Pipeline:
                 tool=tool,
                 arguments=shown,
                 arguments_hash=intent.arguments_hash,
-                rule=rule,
+                rule=decision.rule,
+                revision=decision.revision,
                 episode=intent.episode,
                 step=intent.step,
                 call=intent.call,
             )
         )
         if is_new:
-            await self._tell(intent, "approval.requested", approval=approval.id, rule=rule, arguments=shown)
+            await self._tell(intent, "approval.requested", approval=approval.id, rule=decision.rule, arguments=shown)
         if approval.status is ApprovalStatus.APPROVED:
             return approval.id
         if approval.status is ApprovalStatus.PENDING:

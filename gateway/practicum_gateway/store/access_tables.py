@@ -54,6 +54,8 @@ class ApprovalRow(Base):
     arguments: Mapped[dict[str, JsonValue]]
     arguments_hash: Mapped[str] = mapped_column(String(64))
     rule: Mapped[str] = mapped_column(String(64))
+    rule_revision: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of the rule that asked, as it stood then."""
     requested_by: Mapped[str] = mapped_column(String(100))
     status: Mapped[str] = mapped_column(String(20))
     decided_by: Mapped[str | None] = mapped_column(String(100))

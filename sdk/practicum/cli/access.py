@@ -1,16 +1,17 @@
-"""`practicum rules` and `practicum keys`: who may call what."""
+"""`practicum rules`, `practicum access` and `practicum keys`: who may call what."""
 
 from typing import Annotated
 
 import typer
 
 from practicum.cli.connection import connect
-from practicum.cli.inputs import json_of, text_of
-from practicum.cli.output import JsonOption, moment, remark, say, show_json, show_table
+from practicum.cli.inputs import arguments_of, json_of, text_of
+from practicum.cli.output import JsonOption, moment, remark, say, show_fields, show_json, show_table
 from practicum.client.call import build
 from practicum.contracts.access import Role, RuleSet
 
 rules_app = typer.Typer(help="Decide which calls are allowed, denied, or asked about.", no_args_is_help=True)
+access_app = typer.Typer(help="Ask what the access rules would say.", no_args_is_help=True)
 keys_app = typer.Typer(help="Issue and withdraw keys to the gateway.", no_args_is_help=True)
 
 
@@ -23,7 +24,7 @@ def show_rules(as_json: JsonOption = False) -> None:
         show_json(found)
         return
     show_table(
-        ("rule", "outcome", "tools", "effects", "roles", "arguments"),
+        ("rule", "outcome", "tools", "effects", "roles", "principals", "arguments"),
         (
             (
                 rule.id,
@@ -31,6 +32,7 @@ def show_rules(as_json: JsonOption = False) -> None:
                 " ".join(rule.tools),
                 " ".join(rule.effects) or "all",
                 " ".join(rule.roles) or "all",
+                " ".join(rule.principals) or "all",
                 "" if rule.arguments is None else "must fit a schema",
             )
             for rule in found.rules
@@ -58,6 +60,34 @@ def set_rules(
         show_json(found)
     else:
         say(f"{len(found.rules)} rules are in force.")
+
+
+@access_app.command(
+    epilog="**Example:** `practicum access explain --as refund-bot erp_create_refund '{\"amount\": 250}'`"
+)
+def explain(
+    tool: Annotated[str, typer.Argument(help="Name of the tool, or `system.operation`.")],
+    arguments: Annotated[str | None, typer.Argument(help="Its arguments: JSON, @FILE, or - for stdin.")] = None,
+    principal: Annotated[
+        str | None, typer.Option("--as", help="On whose behalf; your own when absent.", metavar="NAME")
+    ] = None,
+    role: Annotated[Role, typer.Option(help="In which role.")] = Role.AGENT,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what would be decided about a call, by which rule and why; nothing is called."""
+    given = arguments_of(arguments)
+    with connect() as client:
+        found = client.rules.explain(tool, given, principal=principal, role=role)
+    if as_json:
+        show_json(found)
+        return
+    say(f"{found.decision.outcome}: {found.decision.reason}")
+    show_fields((("tool", found.tool), ("effect", found.effect), ("as", f"{found.principal} ({found.role})")))
+    show_table(
+        ("rule", "speaks of it", "because"),
+        ((each.rule, "yes" if each.matched else "no", each.reason) for each in found.considered),
+        empty="",
+    )
 
 
 @keys_app.command("create", epilog="**Example:** `practicum keys create ada@example.com --role developer`")

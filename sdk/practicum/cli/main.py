@@ -51,6 +51,7 @@ app.add_typer(train.app, name="train")
 app.add_typer(path.app, name="path")
 app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")
+app.add_typer(access.access_app, name="access")
 app.add_typer(access.keys_app, name="keys")
 for _command in distribution("practicum").entry_points.select(group="practicum.commands"):
     _command.load()(app)  # of packages above this one, which are imported no further before their command runs

@@ -71,6 +71,7 @@ class AsyncRules(AsyncResource):
 
     get = AsyncEndpoint(access.get_rules)
     set = AsyncEndpoint(access.set_rules)
+    explain = AsyncEndpoint(access.explain)
 
 
 class AsyncKeys(AsyncResource):

@@ -72,6 +72,7 @@ class Rules(Resource):
 
     get = Endpoint(access.get_rules)
     set = Endpoint(access.set_rules)
+    explain = Endpoint(access.explain)
 
 
 class Keys(Resource):

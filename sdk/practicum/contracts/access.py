@@ -36,6 +36,7 @@ class Rule(Value):
         tools: glob patterns over `connector.operation`; any may match.
         effects: effects it speaks of; empty means all.
         roles: roles it speaks of; empty means all.
+        principals: glob patterns over the names of principals it speaks of; empty means all.
         arguments: JSON Schema the arguments must satisfy for the rule to match.
         outcome: allow, deny or ask.
     """
@@ -44,6 +45,7 @@ class Rule(Value):
     tools: tuple[str, ...] = ("*",)
     effects: tuple[Effect, ...] = ()
     roles: tuple[Role, ...] = ()
+    principals: tuple[str, ...] = ()
     arguments: JsonObject | None = None
     outcome: Outcome
 
@@ -55,11 +57,71 @@ class RuleSet(Value):
 
 
 class Decision(Value):
-    """What was decided about a call and by which rule."""
+    """What was decided about a call and by which rule.
+
+    Attributes:
+        outcome: allow, deny or ask.
+        rule: id of the rule.
+        reason: why, in words.
+        revision: SHA-256 of the rule as it stands: an approval holds for this revision only.
+    """
 
     outcome: Outcome
     rule: str
     reason: str
+    revision: str = ""
+
+
+class ExplainRequest(Value):
+    """A call that nobody makes, to learn what would be decided about it.
+
+    Attributes:
+        tool: exposed name or `connector.operation`.
+        arguments: what would be sent.
+        principal: on whose behalf; the asking one when absent.
+        role: in which role.
+    """
+
+    tool: str
+    arguments: JsonObject = Field(default_factory=dict)
+    principal: str | None = None
+    role: Role = Role.AGENT
+
+
+class Considered(Value):
+    """One rule that was looked at.
+
+    Attributes:
+        rule: its id.
+        matched: whether it speaks of the call; the first that does decides.
+        reason: why it does, or why not.
+    """
+
+    rule: str
+    matched: bool
+    reason: str
+
+
+class Explanation(Value):
+    """What would be decided about a call, and how.
+
+    Attributes:
+        tool: exposed name of the tool.
+        address: `connector.operation`, which rules match on.
+        effect: what the call would do.
+        principal: on whose behalf.
+        role: in which role.
+        decision: what would be decided.
+        considered: the rules in the order in which they were looked at, the deciding one last.
+    """
+
+    tool: str
+    address: str
+    effect: Effect
+    principal: str
+    role: Role
+    decision: Decision
+    considered: tuple[Considered, ...]
 
 
 class ApprovalStatus(StrEnum):

@@ -9,7 +9,7 @@ from examples.demo.tasks import shown_tasks
 from practicum.contracts.access import Outcome, Role, RuleSet
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Effect, Tool
-from practicum_gateway.access.rules import check, decide
+from practicum_gateway.access.rules import Actor, check, decide
 
 RULE_SET = RuleSet.model_validate_json(RULES.read_bytes())
 EFFECTS = {"create_refund": Effect.MONEY, "delete_note": Effect.DELETE, "adjust_stock": Effect.UPDATE}
@@ -27,7 +27,7 @@ def _outcome(address: str, arguments: JsonObject, effect: Effect | None = None) 
         method="POST",
         path="/",
     )
-    return decide(RULE_SET, tool, Role.ADMIN, arguments).outcome
+    return decide(RULE_SET, tool, Actor("ann", Role.ADMIN), arguments).outcome
 
 
 def test_the_rules_can_be_set() -> None:

@@ -34,6 +34,7 @@ QUESTION = Question(
     arguments={"amount": 10},
     arguments_hash="a" * 64,
     rule="built-in.ask",
+    revision="r1",
 )
 BOB = Principal(name="bob", role=Role.APPROVER, key_id="kb")
 YES = ApprovalAnswer(approve=True, arguments_hash="a" * 64, reason="fine")
@@ -147,10 +148,13 @@ async def test_a_key_asks_about_one_call_only(approvals: Approvals) -> None:
         await approvals.ask(replace(QUESTION, arguments_hash="c" * 64))
 
 
-async def test_another_rule_asks_anew_and_withdraws_the_first_question(approvals: Approvals) -> None:
+@pytest.mark.parametrize("change", [{"rule": "stricter"}, {"revision": "r2"}, {"requested_by": "eve"}])
+async def test_another_rule_asks_anew_and_withdraws_the_first_question(
+    approvals: Approvals, change: dict[str, str]
+) -> None:
     first = await asked(approvals)
     await approvals.answer(first.id, BOB, YES)
-    second = await asked(approvals, replace(QUESTION, rule="stricter"))
+    second = await asked(approvals, replace(QUESTION, **change))
     assert second.status is ApprovalStatus.PENDING
     assert (await approvals.get(first.id)).status is ApprovalStatus.CANCELLED
 

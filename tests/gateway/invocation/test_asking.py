@@ -100,6 +100,21 @@ async def test_a_yes_to_one_rule_is_not_a_yes_to_another(stocked: House, shop: S
     assert shop.refunds == []
 
 
+async def test_a_yes_holds_for_the_rule_as_it_stood_and_other_rules_do_not_matter(stocked: House, shop: Shop) -> None:
+    rule = Rule(id="refunds", tools=("shop.create_*",), outcome=Outcome.ASK)
+    await stocked.rulebook.replace(RuleSet(rules=(rule,)), ADMIN)
+    waiting = await ask(stocked)
+    await answer(stocked, waiting, approve=True)
+    wider = rule.model_copy(update={"tools": ("shop.*",)})
+    await stocked.rulebook.replace(RuleSet(rules=(wider,)), ADMIN)
+    assert (await ask(stocked)).approval != waiting.approval
+    await answer(stocked, await ask(stocked), approve=True)
+    other = Rule(id="notes", tools=("shop.add_note",), outcome=Outcome.DENY)
+    await stocked.rulebook.replace(RuleSet(rules=(other, wider)), ADMIN)
+    assert (await ask(stocked)).status is CallStatus.OK
+    assert len(shop.refunds) == 1
+
+
 async def test_nobody_is_asked_about_a_call_that_does_not_fit(stocked: House) -> None:
     with pytest.raises(CallError):
         await stocked.pipeline.invoke(call("shop_create_refund", {"order": 1}, raise_call_errors=True))

@@ -28,6 +28,7 @@ COMMANDS = {
         "path",
         "models",
         "rules",
+        "access",
         "keys",
         "up",
         "doctor",
@@ -41,6 +42,7 @@ COMMANDS = {
     "path": ("run", "show"),
     "models": ("add", "list", "remove"),
     "rules": ("show", "set"),
+    "access": ("explain",),
     "keys": ("create", "list", "revoke"),
 }
 

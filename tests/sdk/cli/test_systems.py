@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from practicum.contracts.access import IssuedKey, KeyInfo, Outcome, Role, Rule, RuleSet
+from practicum.contracts.access import (
+    Considered,
+    Decision,
+    Explanation,
+    IssuedKey,
+    KeyInfo,
+    Outcome,
+    Role,
+    Rule,
+    RuleSet,
+)
 from practicum.contracts.connectors import Connector, ConnectorReport, Fidelity, Mode, OperationReport
 from practicum.contracts.models import ModelInfo, Provider
 from practicum.contracts.tools import CallStatus, Effect, Observation, ProfiledTool, Tool
@@ -317,6 +327,34 @@ def test_rules(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     assert "rules.0.outcome" in shown.err
     gateway.on("GET", "/v1/rules", RuleSet())
     assert "No rules are set" in practicum("rules", "show").out
+
+
+def test_what_the_rules_would_say(gateway: StandIn, practicum: Types) -> None:
+    decision = Decision(outcome=Outcome.ASK, rule="built-in.ask", reason="Rule 'built-in.ask' asks a person about it.")
+    considered = (
+        Considered(rule="small", matched=False, reason="The arguments do not fit its schema."),
+        Considered(rule="built-in.ask", matched=True, reason=decision.reason),
+    )
+    found = Explanation(
+        tool="erp_create_refund",
+        address="erp.create_refund",
+        effect=Effect.MONEY,
+        principal="refund-bot",
+        role=Role.AGENT,
+        decision=decision,
+        considered=considered,
+    )
+    gateway.on("POST", "/v1/rules/explain", found)
+    shown = practicum("access", "explain", "--as", "refund-bot", "erp_create_refund", '{"amount": 250}')
+    assert shown.out.startswith("ask: Rule 'built-in.ask'")
+    assert "The arguments do not fit" in shown.out
+    assert gateway.seen[-1].json == {
+        "tool": "erp_create_refund",
+        "arguments": {"amount": 250},
+        "principal": "refund-bot",
+        "role": "agent",
+    }
+    assert practicum("access", "explain", "erp_create_refund", "--json").json["decision"]["outcome"] == "ask"
 
 
 def test_keys(gateway: StandIn, practicum: Types) -> None:

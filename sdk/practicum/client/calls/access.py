@@ -1,7 +1,8 @@
 """Calls about access rules and keys."""
 
 from practicum.client.call import Call, build, nothing, path, read
-from practicum.contracts.access import IssuedKey, KeyInfo, KeyRequest, Role, RuleSet
+from practicum.contracts.access import ExplainRequest, Explanation, IssuedKey, KeyInfo, KeyRequest, Role, RuleSet
+from practicum.contracts.base import JsonObject
 
 
 def get_rules() -> Call[RuleSet]:
@@ -17,6 +18,24 @@ def set_rules(rules: RuleSet) -> Call[RuleSet]:
         RequestError: a rule makes no sense.
     """
     return Call("PUT", "/v1/rules", read(RuleSet), body=rules)
+
+
+def explain(
+    tool: str, arguments: JsonObject | None = None, *, principal: str | None = None, role: Role = Role.AGENT
+) -> Call[Explanation]:
+    """What would be decided about a call, by which rule and why; nothing is called.
+
+    Args:
+        tool: exposed name or `connector.operation`.
+        arguments: what would be sent.
+        principal: on whose behalf; the asking one when absent.
+        role: in which role.
+
+    Raises:
+        NotFoundError: there is no such tool.
+    """
+    request = build(ExplainRequest, "question", tool=tool, arguments=arguments or {}, principal=principal, role=role)
+    return Call("POST", "/v1/rules/explain", read(Explanation), body=request)
 
 
 def create_key(principal: str, *, role: Role, expires_in_seconds: int | None = None) -> Call[IssuedKey]:
