@@ -83,6 +83,63 @@ def test_what_is_wrong_is_seen(right: str, wrong: str, word: str) -> None:
     assert re.search(word, " ".join(outcome.differences))
 
 
+PROFILED = """
+- id: profiled
+  about: an optional argument in strict mode
+  document:
+    paths:
+      /t: {post: {operationId: a, summary: A, parameters: [{name: q, in: query, schema: {type: integer}}]}}
+  profile: openai_strict
+  call: {arguments: {q: null}}
+  expect:
+    definition:
+      type: function
+      function:
+        name: case_a
+        description: A.
+        parameters:
+          {type: object, properties: {q: {type: [integer, "null"]}}, required: [q], additionalProperties: false}
+        strict: true
+    request: POST /t
+"""
+REVISED = """
+- id: revised
+  about: a new argument and other words
+  document: {paths: {/t: {get: {operationId: a}}, /u: {get: {operationId: b, summary: Old}}}}
+  newer:
+    paths:
+      /t: {get: {operationId: a, parameters: [{name: q, in: query, required: true, schema: {}}]}}
+      /u: {get: {operationId: b, summary: New}}
+  expect:
+    served: [{kind: description, operation: b}]
+    held: [{kind: new_required, operation: a, where: arguments.q, breaking: true}]
+"""
+
+
+@pytest.mark.parametrize("text", [PROFILED, REVISED])
+def test_profiles_and_newer_states_pass(text: str) -> None:
+    (outcome,) = run(read_cases(text))
+    assert outcome.passed, outcome.differences
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "word"),
+    [
+        (PROFILED, "required: [q]", "required: []", "definition"),
+        (PROFILED, "profile: openai_strict", "profile: openai", "definition"),
+        (PROFILED, "request: POST /t", 'request: "POST /t?q=1"', "request line"),
+        (REVISED, "served: [{kind: description, operation: b}]", "served: []", "in force"),
+        (REVISED, "operation: b}]", "operation: a}]", "in force"),
+        (REVISED, "breaking: true", "breaking: false", "waiting"),
+        (REVISED, "required: true, ", "", "waiting"),
+    ],
+)
+def test_what_is_wrong_with_profiles_and_newer_states_is_seen(text: str, right: str, wrong: str, word: str) -> None:
+    assert right in text
+    (outcome,) = run(read_cases(text.replace(right, wrong)))
+    assert re.search(word, " ".join(outcome.differences))
+
+
 def test_a_misspelled_expectation_is_an_error() -> None:
     with pytest.raises(ValueError, match="aceepts"):
         read_cases(GOOD.replace("accepts", "aceepts"))

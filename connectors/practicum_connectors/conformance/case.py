@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import Fidelity
+from practicum.contracts.connectors import ChangeKind, Fidelity
 from practicum.contracts.tools import CallStatus, Effect
 
 SYSTEM = "system.invalid"
@@ -196,6 +196,22 @@ class Seen(Content):
     limit: int | None = None
 
 
+class Changed(Part):
+    """A difference between two states of a document.
+
+    Attributes:
+        kind: what changed.
+        operation: name of the operation; empty where it is of the document as a whole.
+        where: the place in it; empty for the operation as a whole.
+        breaking: whether it breaks calls.
+    """
+
+    kind: ChangeKind
+    operation: str
+    where: str = ""
+    breaking: bool = False
+
+
 class Expected(Part):
     """What must come of a case; what is not said is not looked at, but a called operation must be exact.
 
@@ -204,6 +220,9 @@ class Expected(Part):
         base_url: where calls go.
         report: of all operations, by method and path.
         tools: by method and path.
+        definition: the called tool as the case's profile gives it to the provider, all of it.
+        served: changes of the newer state that are in force, all of them in their order.
+        held: its changes that wait, all of them in their order.
         refused: the call is refused with these words and nothing is sent.
         requests: all that arrives, in order, documents that are fetched not counted; `request` stands for a single one.
         seen: what the model is told of the last call.
@@ -213,6 +232,9 @@ class Expected(Part):
     base_url: str | None = None
     report: dict[str, Fidelity | Reported] | None = None
     tools: dict[str, Offered] = {}
+    definition: JsonObject | None = None
+    served: tuple[Changed, ...] | None = None
+    held: tuple[Changed, ...] | None = None
     refused: tuple[str, ...] | None = None
     requests: tuple[Wire, ...] | None = None
     seen: Seen | None = None
@@ -235,11 +257,12 @@ class Case(Part):
         id: its name.
         about: the construct of OpenAPI or HTTP that it tries.
         document: the document, or its text; `openapi`, `info` and `servers` are filled in where they are absent.
+        newer: a newer state of the document, of which is taken what breaks nothing.
         documents: documents beside it, by relative path.
         served: texts that the system serves, by path.
         connector: how it is registered.
         files: artifacts at hand, by id.
-        profile: the model provider's profile that the arguments are written in.
+        profile: the model provider's profile that the arguments are written in; they are the tool's own if None.
         call: what is called.
         answers: what the system answers, in order, the last one for ever.
         expect: what must come of it.
@@ -248,6 +271,7 @@ class Case(Part):
     id: str
     about: str
     document: JsonObject | str
+    newer: JsonObject | None = None
     documents: dict[str, JsonObject] = {}
     served: dict[str, str] = {}
     connector: JsonObject = {}
@@ -285,8 +309,8 @@ def read_cases(text: str) -> tuple[Case, ...]:
 
 def _cases(entries: Any) -> Iterator[Case]:
     for entry in cast("list[dict[str, Any]]", entries):
-        document = _whole(entry["document"])
-        yield Case.model_validate_json(json.dumps({**entry, "document": document}))  # keys become text, as in JSON
+        whole = {key: _whole(entry[key]) for key in ("document", "newer") if key in entry}
+        yield Case.model_validate_json(json.dumps(entry | whole))  # keys become text, as in JSON
 
 
 def _whole(document: Any) -> Any:

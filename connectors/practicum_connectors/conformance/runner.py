@@ -1,18 +1,22 @@
 """Runs cases: each document is read and compiled, each call really sent, and what comes of it compared."""
 
 import asyncio
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from practicum.contracts.connectors import ConnectorSpec, Fidelity
+from practicum.contracts.connectors import Change, ConnectorSpec, Fidelity
+from practicum.contracts.tools import Tool
 from practicum.errors import CallError, DocumentError
-from practicum_connectors.conformance.case import Call, Case, Reported, Seen, Wire
-from practicum_connectors.conformance.compare import as_arrived, content_differences, wire_differences
+from practicum_connectors.catalogue.profiles import PROFILES, Profiled
+from practicum_connectors.conformance.case import Call, Case, Changed, Reported, Seen, Wire
+from practicum_connectors.conformance.compare import as_arrived, content_differences, same_json, wire_differences
 from practicum_connectors.conformance.order import names_of, turned_round
 from practicum_connectors.conformance.system import Arrived, ScriptedSystem
 from practicum_connectors.conformance.tools import offer_differences, report_differences, tool_faults
 from practicum_connectors.connector import CompiledConnector, load_source
+from practicum_connectors.document import Document, load_document
 from practicum_connectors.exchange import Payload
 from practicum_connectors.response.observe import DEFAULT_LIMIT, Observed
 
@@ -78,15 +82,21 @@ def _spec(case: Case, system: ScriptedSystem) -> ConnectorSpec:
 async def _differences(case: Case, system: ScriptedSystem) -> list[str]:
     spec, asked = _spec(case, system), case.expect.error
     try:
-        connector = CompiledConnector.compile(spec, await load_source(spec))
+        newer = None if case.newer is None else load_document(case.newer)
+        connector = CompiledConnector.compile(spec, await load_source(spec), newer=newer)
     except DocumentError as error:
         return [f"it is refused: {error}"] if asked is None else list(_unsaid("the error", asked, str(error)))
     async with connector:
         if asked is not None:
             return ["the document is not refused"]
         found = [*_import_differences(case, connector), *await _mended(case, spec, connector)]
-        found += await _order_differences(spec, connector)
-        return found if case.call is None else found + await _call_differences(case, case.call, connector, system)
+        found += [*_change_differences("in force", case.expect.served, connector.served)]
+        found += [*_change_differences("waiting", case.expect.held, connector.held)]
+        found += await _order_differences(spec, newer, connector)
+        if case.call is None:
+            return found
+        found += _definition_differences(case, case.call, connector)
+        return found + await _call_differences(case, case.call, connector, system)
 
 
 def _import_differences(case: Case, connector: CompiledConnector) -> Iterator[str]:
@@ -111,6 +121,14 @@ def _import_differences(case: Case, connector: CompiledConnector) -> Iterator[st
         )
 
 
+def _change_differences(what: str, expected: Sequence[Changed] | None, given: Sequence[Change]) -> Iterator[str]:
+    if expected is None:
+        return
+    found = [Changed(kind=c.kind, operation=c.operation, where=c.where, breaking=c.breaking) for c in given]
+    if found != list(expected):
+        yield f"{what} are the changes {[change.model_dump(mode='json') for change in found]}"
+
+
 async def _mended(case: Case, spec: ConnectorSpec, connector: CompiledConnector) -> list[str]:
     """Whether the patches that the report offers do what they promise."""
     found: list[str] = []
@@ -125,12 +143,12 @@ async def _mended(case: Case, spec: ConnectorSpec, connector: CompiledConnector)
     return found
 
 
-async def _order_differences(spec: ConnectorSpec, connector: CompiledConnector) -> list[str]:
+async def _order_differences(spec: ConnectorSpec, newer: Document | None, connector: CompiledConnector) -> list[str]:
     """Whether the document turned round gives the same names and keys."""
     turned = turned_round(spec)
     if turned is None:
         return []
-    other = CompiledConnector.compile(turned, await load_source(turned))
+    other = CompiledConnector.compile(turned, await load_source(turned), newer=newer)
     first, second = ({f"{t.method} {t.path}": t for t in each.tools.values()} for each in (connector, other))
     return [
         f"{where} depends on the document's order: {names_of(first[where])} or {names_of(second[where])}"
@@ -146,13 +164,28 @@ def _tool_of(call: Call, connector: CompiledConnector) -> str | None:
     return places.get(call.tool)
 
 
+def _profiled(case: Case, tool: Tool) -> Profiled | None:
+    return None if case.profile is None else PROFILES[case.profile].tool(tool)
+
+
+def _definition_differences(case: Case, call: Call, connector: CompiledConnector) -> Iterator[str]:
+    expected, name = case.expect.definition, _tool_of(call, connector)
+    if expected is None or name is None:
+        return
+    profiled = _profiled(case, connector.tools[name])
+    if profiled is None or not same_json(profiled.definition, expected):
+        yield f"the definition is {json.dumps(profiled and profiled.definition)}"
+
+
 async def _call_differences(case: Case, call: Call, connector: CompiledConnector, system: ScriptedSystem) -> list[str]:
     name, expect = _tool_of(call, connector), case.expect
     if name is None:
         return [f"there is no tool to call, or more than one: {[f'{e.tool}: {e.notes}' for e in connector.report]}"]
     files = {key: Payload(f.media_type, f.name, f.content or b"", complete=True) for key, f in case.files.items()}
+    profiled = _profiled(case, connector.tools[name])
+    arguments = call.arguments if profiled is None else profiled.restore(call.arguments)
     try:
-        prepared = connector.prepare(name, call.arguments, files)
+        prepared = connector.prepare(name, arguments, files)
     except CallError as error:
         found = list(_request_differences(expect.requests, system.arrived))
         if expect.refused is None:

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from practicum_connectors.conformance.case import SYSTEM, Case, Expected, Offered, Reported, Wire
+from practicum_connectors.conformance.case import SYSTEM, Case, Changed, Expected, Offered, Reported, Wire
 
 _MOST_CHARACTERS = 120
 _HEAD = """# Conformance
 
 {count} small cases of our own, each a document with one construct and what must come of it: the request as it
-arrives at a server, the import report, the tool, or what the model is told. They are written from the OpenAPI and
+arrives at a server, the import report, the tool, its definition for a provider, what is taken of a newer state of
+the document, or what the model is told. They are written from the OpenAPI and
 JSON Schema specifications, from RFC 3986, 6570, 6749, 7578 and 9110, and from what users of other converters
 reported. They lie as data in `connectors/practicum_connectors/conformance/cases/`; the tests run all of them, and
 so does
@@ -58,7 +59,7 @@ def summary(expect: Expected) -> str:
         said.append(f"told: {expect.seen.status}" + (", cut" if expect.seen.truncated else ""))
         said += [f"next: {expect.seen.next.line}"] if expect.seen.next else []
         said += [f"artifact {file.media_type}" for file in expect.seen.artifacts or ()]
-    return "; ".join(said or [*_reports(expect), *_tools(expect)])
+    return "; ".join([*(said or [*_reports(expect), *_tools(expect)]), *_changes(expect)])
 
 
 def _reports(expect: Expected) -> list[str]:
@@ -68,6 +69,16 @@ def _reports(expect: Expected) -> list[str]:
 
 def _tools(expect: Expected) -> list[str]:
     return [f"{where}: {_offer(offered)}" for where, offered in expect.tools.items()]
+
+
+def _changes(expect: Expected) -> list[str]:
+    said = {"taken": expect.served, "waits": expect.held}
+    return [f"{what}: {', '.join(map(_change, changes))}" for what, changes in said.items() if changes]
+
+
+def _change(change: Changed) -> str:
+    words = (change.kind.value, change.operation, change.where)
+    return " ".join(word for word in words if word) + (" (breaks)" if change.breaking else "")
 
 
 def _offer(offered: Offered) -> str:
