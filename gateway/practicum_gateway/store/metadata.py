@@ -5,6 +5,7 @@ from sqlalchemy import MetaData
 from practicum_gateway.store import (
     access_tables,
     artifact_tables,
+    audit_tables,
     catalogue_tables,
     ledger_tables,
     model_tables,
@@ -16,6 +17,7 @@ from practicum_gateway.store.engine import Base
 TABLES = (
     access_tables,
     artifact_tables,
+    audit_tables,
     catalogue_tables,
     ledger_tables,
     model_tables,
