@@ -87,6 +87,8 @@ class ResponseChecks:
         except (DocumentError, RecursionError):
             return None  # a broken description cannot be departed from
         schema = converted.schema if isinstance(converted.schema, dict) else {}
+        if schema.keys() == {"$ref"}:  # followed here once, and not at each answer
+            schema = as_node(definitions[text_of(schema["$ref"]).removeprefix("#/$defs/")])
         return BoundedValidator({**schema, "$defs": definitions}) if schema else None
 
 
