@@ -38,12 +38,17 @@ class Stated:
     idempotency: str | None = None
 
 
+_NOTHING = Stated()
+
+
 def stated(extensions: Node) -> Stated:
     """What an operation's extensions state; what is of the wrong kind is not stated.
 
     Args:
         extensions: its `x-` fields.
     """
+    if OVERRIDES not in extensions and EFFECT not in extensions:
+        return _NOTHING
     own = as_node(extensions.get(OVERRIDES))
     effect = own.get("effect", extensions.get(EFFECT))
     key = own.get("idempotency")
