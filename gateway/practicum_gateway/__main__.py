@@ -16,7 +16,7 @@ import uvicorn
 
 from practicum.errors import ConfigurationError, PracticumError
 from practicum_gateway.app import app_of, build, running
-from practicum_gateway.house import House
+from practicum_gateway.estate import Estate
 from practicum_gateway.settings import Settings
 
 logger = logging.getLogger("practicum_gateway")
@@ -28,16 +28,16 @@ _DRAIN_SECONDS = 10
 class _Server(uvicorn.Server):
     """Tells long answers to end before it waits for them, and leaves signals to `_serve`."""
 
-    def __init__(self, config: uvicorn.Config, house: House) -> None:
+    def __init__(self, config: uvicorn.Config, estate: Estate) -> None:
         super().__init__(config)
-        self._house = house
+        self._estate = estate
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._house.closing.set()
+        self._estate.end_soon()
         await super().shutdown(sockets)
 
 
@@ -70,17 +70,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:
-    house = build(settings)
-    async with running(house):
+    async with running(build(settings)) as estate:
         config = uvicorn.Config(
-            app_of(house),
+            app_of(estate),
             lifespan="off",  # the house is open before the first request and closed after the last
             log_config=None,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=_DRAIN_SECONDS,
         )
-        server = _Server(config, house)
+        server = _Server(config, estate)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, server)

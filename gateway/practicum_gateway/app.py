@@ -14,6 +14,7 @@ from starlette.middleware import Middleware
 from starlette.types import Lifespan
 
 from practicum.contracts.models import Provider
+from practicum.contracts.tenants import MAIN
 from practicum.errors import PracticumError
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.keys import Keys
@@ -28,6 +29,7 @@ from practicum_gateway.episodes.practice import PracticeCopies
 from practicum_gateway.episodes.temporal import Workflows
 from practicum_gateway.episodes.trajectories import Trajectories
 from practicum_gateway.episodes.turns import Turns
+from practicum_gateway.estate import Estate
 from practicum_gateway.house import House
 from practicum_gateway.http import (
     approvals,
@@ -39,6 +41,7 @@ from practicum_gateway.http import (
     keys,
     models,
     rules,
+    tenants,
     tools,
     trajectories,
 )
@@ -57,6 +60,8 @@ from practicum_gateway.record.record import Record
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.migrate import migrate
+from practicum_gateway.store.tenants import TenantStores
+from practicum_gateway.store.vault import Vault
 from practicum_gateway.telemetry import Telemetry
 
 logger = logging.getLogger("practicum_gateway")
@@ -69,6 +74,7 @@ ROUTERS = (
     rules.router,
     approvals.router,
     keys.router,
+    tenants.router,
     models.router,
     chat.router,
     episodes.router,
@@ -77,7 +83,9 @@ ROUTERS = (
 
 
 def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
-    """Build every service; nothing is opened, connected or written yet, but for the keys made at a first start.
+    """Build every service of the main tenant.
+
+    Nothing is opened, connected or written yet, but for the keys made at a first start.
 
     Args:
         settings: what the operator set.
@@ -86,9 +94,13 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
     Raises:
         ConfigurationError: the settings do not fit this machine.
     """
-    store, vault = Store(settings.url), vault_of(settings)
     telemetry = Telemetry(settings.otlp_endpoint, processor=spans)
-    keys = Keys(store)
+    return _house(MAIN, settings, Store(settings.url), vault_of(settings), telemetry)
+
+
+def _house(tenant: str, settings: Settings, store: Store, vault: Vault, telemetry: Telemetry) -> House:
+    """The services of one tenant, over its own store and under its own keys."""
+    keys = Keys(store, tenant)
     rulebook = Rulebook(store)
     approvals = Approvals(store, seconds=settings.approval_seconds)
     catalogue = Catalogue(store, vault)
@@ -115,7 +127,10 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
         approvals=approvals,
         keys=keys,
         workflows=Workflows(
-            settings.temporal_address, namespace=settings.temporal_namespace, task_queue=settings.task_queue
+            settings.temporal_address,
+            namespace=settings.temporal_namespace,
+            task_queue=settings.task_queue,
+            tenant=tenant,
         ),
         turns=Turns(record, models),
         calls=Calls(record, pipeline, approvals),
@@ -124,6 +139,7 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
     )
     approvals.on_answer = episodes.answered
     return House(
+        tenant=tenant,
         settings=settings,
         store=store,
         telemetry=telemetry,
@@ -145,32 +161,52 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
 
 
 @contextlib.asynccontextmanager
-async def running(house: House) -> AsyncGenerator[None]:
-    """Open the house for as long as the block lasts, and leave nothing half-done behind it.
+async def running(house: House) -> AsyncGenerator[Estate]:
+    """Open the main tenant's house and those of the others, and leave nothing half-done behind them.
 
     Raises:
-        ConfigurationError: the store cannot be opened, or another gateway works on the same data.
+        ConfigurationError: a store cannot be opened, or another gateway works on the same data.
     """
     with only_gateway(house.settings.data_dir):
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(asyncio.to_thread, house.telemetry.close)
-            stack.push_async_callback(house.store.close)
-            await house.store.check()
-            await migrate(house.store)
+            await stack.enter_async_context(_opened(house))
             await install_keys(house.settings, house.keys)
-            for close in (
-                *house.providers,
-                house.catalogue.close,
-                house.chat.close,
-                house.pipeline.close,
-                house.episodes.close_turns,
-            ):
-                stack.push_async_callback(close)
-            stack.callback(house.closing.set)
-            await house.pipeline.recover()
-            resuming = asyncio.create_task(_resume(house))
-            stack.push_async_callback(_cancel, resuming)
-            yield
+            stores = TenantStores(house.store, house.settings.url, house.settings.data_dir)
+            vault = vault_of(house.settings)
+
+            @contextlib.asynccontextmanager
+            async def opener(tenant: str) -> AsyncGenerator[House]:
+                other = _house(tenant, house.settings, stores.store(tenant), vault.of_tenant(tenant), house.telemetry)
+                async with _opened(other):
+                    yield other
+
+            estate = Estate(house, stores, opener)
+            stack.push_async_callback(estate.close)
+            await estate.open()
+            yield estate
+
+
+@contextlib.asynccontextmanager
+async def _opened(house: House) -> AsyncGenerator[None]:
+    """Open one tenant's house for as long as the block lasts."""
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(house.store.close)
+        await house.store.check()
+        await migrate(house.store)
+        for close in (
+            *house.providers,
+            house.catalogue.close,
+            house.chat.close,
+            house.pipeline.close,
+            house.episodes.close_turns,
+        ):
+            stack.push_async_callback(close)
+        stack.callback(house.closing.set)
+        await house.pipeline.recover()
+        resuming = asyncio.create_task(_resume(house))
+        stack.push_async_callback(_cancel, resuming)
+        yield
 
 
 def create_app(settings: Settings, *, spans: SpanProcessor | None = None) -> FastAPI:
@@ -183,20 +219,27 @@ def create_app(settings: Settings, *, spans: SpanProcessor | None = None) -> Fas
     house = build(settings, spans=spans)
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        async with running(house):
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with running(house) as estate:
+            app.state.estate = estate
             yield
 
-    return app_of(house, lifespan)
+    return _app(house, lifespan)
 
 
-def app_of(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
-    """The ASGI app over a house.
+def app_of(estate: Estate) -> FastAPI:
+    """The ASGI app over an estate.
 
     Args:
-        house: the services; open for as long as requests come.
-        lifespan: opens and closes it, where the caller does not.
+        estate: the houses of all tenants; open for as long as requests come.
     """
+    app = _app(estate.main)
+    app.state.estate = estate
+    return app
+
+
+def _app(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
+    """The ASGI app, which finds the estate at `app.state.estate` once that is open."""
     settings = house.settings
     app = FastAPI(
         title="Practicum gateway",
@@ -211,11 +254,10 @@ def app_of(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         middleware=[
             Middleware(Traced, tracer=house.telemetry.tracer),
             Middleware(Boundary),
-            Middleware(Door, keys=house.keys),
+            Middleware(Door),
             Middleware(Scales, most=settings.body_bytes, most_at={"/v1/connectors": settings.document_bytes}),
         ],
     )
-    app.state.house = house
     for router in ROUTERS:
         app.include_router(router)
     describe_problems(app)

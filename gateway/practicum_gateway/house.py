@@ -1,4 +1,4 @@
-"""The house: every service of a running gateway, built once by the composition root."""
+"""The house: every service of one tenant, built once by the composition root."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,9 +24,10 @@ from practicum_gateway.telemetry import Telemetry
 
 @dataclass(slots=True, kw_only=True)
 class House:
-    """The services that routers use, found at `request.app.state.house`.
+    """The services that routers use, found at `request.state.house`.
 
     Attributes:
+        tenant: whose they are.
         settings: what the operator set.
         store: the database.
         telemetry: the tracer.
@@ -47,6 +48,7 @@ class House:
         closing: set when the gateway begins to shut down; long answers end then.
     """
 
+    tenant: str
     settings: Settings
     store: Store
     telemetry: Telemetry

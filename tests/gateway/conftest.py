@@ -14,38 +14,86 @@ from starlette.types import ASGIApp
 
 from practicum.contracts.connectors import ApiKeyAuth, ConnectorSpec
 from practicum_gateway.app import app_of, build, running
+from practicum_gateway.estate import Estate
 from practicum_gateway.house import House
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.migrate import migrate
 from tests.gateway.shop import SECRET, Shop, create_shop
+from tests.postgres import PostgresServer
 
 Serve = Callable[[ASGIApp], contextlib.AbstractAsyncContextManager[str]]
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated database without a row, to be copied: migrating takes longer than most tests."""
-    path = tmp_path_factory.mktemp("migrated") / "gateway.sqlite3"
+ON_BOTH = ("access", "audit", "catalogue", "invocation", "record", "store")
+"""The folders whose tests run on SQLite and on PostgreSQL; what stands above them runs on SQLite alone."""
 
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of the rooms that touch the store on both databases."""
+    room = metafunc.definition.path.relative_to(Path(__file__).parent).parts[0]
+    if "database" in metafunc.fixturenames and room in ON_BOTH:
+        metafunc.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """The kind of database under the test."""
+    return getattr(request, "param", "sqlite")
+
+
+def _migrate(url: str) -> None:
     async def make() -> None:
-        store = Store(f"sqlite+aiosqlite:///{path}")
+        store = Store(url)
         await migrate(store)
         await store.close()
 
     asyncio.run(make())
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated database without a row, to be copied: migrating takes longer than most tests."""
+    path = tmp_path_factory.mktemp("migrated") / "gateway.sqlite3"
+    _migrate(f"sqlite+aiosqlite:///{path}")
     return path
 
 
-@pytest.fixture
-def store_url(tmp_path: Path) -> str:
-    return f"sqlite+aiosqlite:///{tmp_path / 'gateway.sqlite3'}"
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres: PostgresServer) -> Generator[PostgresServer]:
+    """The same on PostgreSQL, by the name `migrated`."""
+    postgres.run("createdb", "migrated")
+    _migrate(postgres.url("migrated"))
+    yield postgres
+    postgres.run("dropdb", "migrated")
 
 
 @pytest.fixture
-async def store(store_url: str, migrated: Path) -> AsyncIterator[Store]:
+def empty_url(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
+    """The URL of a database in which there is nothing yet."""
+    if database == "sqlite":
+        yield f"sqlite+aiosqlite:///{tmp_path / 'empty.sqlite3'}"
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    with server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def store_url(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
+    """The URL of a store without a row."""
+    if database == "sqlite":
+        copied = shutil.copy(request.getfixturevalue("migrated_file"), tmp_path)
+        yield f"sqlite+aiosqlite:///{copied}"
+        return
+    server: PostgresServer = request.getfixturevalue("migrated_postgres")
+    with server.database("migrated") as url:
+        yield url
+
+
+@pytest.fixture
+async def store(store_url: str) -> AsyncIterator[Store]:
     opened = Store(store_url)
-    shutil.copy(migrated, str(opened.engine.url.database))
     yield opened
     await opened.close()
 
@@ -105,18 +153,25 @@ async def shop() -> AsyncIterator[Shop]:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, migrated: Path) -> Settings:
+def settings(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     data_dir = tmp_path / "data"
     data_dir.mkdir()
-    shutil.copy(migrated, data_dir)
+    if database == "postgresql":
+        return Settings(data_dir=data_dir, database_url=request.getfixturevalue("store_url"), call_seconds=5)
+    shutil.copy(request.getfixturevalue("migrated_file"), data_dir)
     return Settings(data_dir=data_dir, call_seconds=5)
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    house = build(settings)
-    async with running(house):
-        yield house
+async def estate(settings: Settings) -> AsyncIterator[Estate]:
+    async with running(build(settings)) as estate:
+        yield estate
+
+
+@pytest.fixture
+async def house(estate: Estate) -> House:
+    """The main tenant's."""
+    return estate.main
 
 
 def spec_of(shop: Shop, name: str = "shop") -> ConnectorSpec:
@@ -135,10 +190,10 @@ async def shop_spec(shop: Shop) -> ConnectorSpec:
 
 
 @pytest.fixture
-async def gateway(house: House) -> AsyncIterator[httpx.AsyncClient]:
+async def gateway(estate: Estate) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a gateway on loopback, with the administrator's key."""
-    async with served(app_of(house)) as url:
-        key = (house.settings.data_dir / "admin.key").read_text().strip()
+    async with served(app_of(estate)) as url:
+        key = (estate.main.settings.data_dir / "admin.key").read_text().strip()
         async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
             yield client
 

@@ -50,6 +50,7 @@ class EpisodeWorkflow:
     def __init__(self, begin: EpisodeRun) -> None:
         """Take up the episode where the run before left it; handlers may be called before `run`."""
         self._episode = begin.episode
+        self._tenant = begin.tenant
         self._pace = begin.pace
         self._state = begin.state or EpisodeState.begin(begin.limits)
 
@@ -120,7 +121,7 @@ class EpisodeWorkflow:
         try:
             receipt = await workflow.execute_activity_method(
                 EpisodeActivities.take_turn,
-                TurnInput(episode=self._episode, step=turn.step),
+                TurnInput(episode=self._episode, step=turn.step, tenant=self._tenant),
                 **_options(f"turn {turn.step}", limit),
             )
             self._learn(TurnTaken(receipt))
@@ -136,7 +137,7 @@ class EpisodeWorkflow:
         try:
             receipt = await workflow.execute_activity_method(
                 EpisodeActivities.invoke_call,
-                CallInput(episode=self._episode, step=invoke.step, call=invoke.call),
+                CallInput(episode=self._episode, step=invoke.step, call=invoke.call, tenant=self._tenant),
                 **_options(f"turn {invoke.step}, call {invoke.call}: {invoke.tool}", _LONGEST),
             )
             self._learn(CallReturned(receipt, invoke.heard))
@@ -160,7 +161,7 @@ class EpisodeWorkflow:
         """End the episode in the gateway; what stands there is what this workflow returns."""
         return await workflow.execute_activity_method(
             EpisodeActivities.close_episode,
-            CloseInput(episode=self._episode, result=result),
+            CloseInput(episode=self._episode, result=result, tenant=self._tenant),
             **_options(f"close as {result.status.value}"),
         )
 

@@ -42,10 +42,11 @@ class EpisodeRun(EpisodeStart):
 
 
 class TurnInput(Value):
-    """Which turn to take."""
+    """Which turn to take; `tenant` is whose episode it is, None for the main tenant's, here and below."""
 
     episode: str
     step: int
+    tenant: str | None = None
 
 
 class CallInput(Value):
@@ -54,6 +55,7 @@ class CallInput(Value):
     episode: str
     step: int
     call: int
+    tenant: str | None = None
 
 
 class CloseInput(Value):
@@ -61,3 +63,4 @@ class CloseInput(Value):
 
     episode: str
     result: EpisodeResult
+    tenant: str | None = None

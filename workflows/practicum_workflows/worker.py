@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from temporalio.client import Client
@@ -38,15 +39,18 @@ _GATEWAY_SECONDS = 600.0
 _RECONNECT_SECONDS = 0.5
 
 
-def episode_worker(client: Client, door: EpisodeDoor, settings: WorkerSettings) -> Worker:
+def episode_worker(
+    client: Client, door: EpisodeDoor, settings: WorkerSettings, door_of: Callable[[str], EpisodeDoor] | None = None
+) -> Worker:
     """A worker for episodes; it begins to poll when it is entered.
 
     Args:
         client: Temporal, with `DATA_CONVERTER`.
         door: the gateway.
         settings: queue, retries and grace.
+        door_of: the gateway for the episodes of another tenant; the same door when absent.
     """
-    activities = EpisodeActivities(door, settings.retries)
+    activities = EpisodeActivities(door, settings.retries, door_of)
     return Worker(
         client,
         task_queue=settings.task_queue,
@@ -100,12 +104,22 @@ async def serve(settings: WorkerSettings, stop: asyncio.Event, announce: Callabl
         ConfigurationError: Temporal cannot be reached, or the gateway's address or key is missing.
         UnauthenticatedError: the gateway knows no such key.
     """
-    async with AsyncPracticum(timeout=_GATEWAY_SECONDS) as gateway:
+    async with AsyncExitStack() as stack:
+        gateway = await stack.enter_async_context(AsyncPracticum(timeout=_GATEWAY_SECONDS))
+        doors: dict[str, GatewayDoor] = {}
+
+        def door_of(tenant: str) -> GatewayDoor:
+            if tenant not in doors:
+                other = AsyncPracticum(timeout=_GATEWAY_SECONDS, tenant=tenant)
+                stack.push_async_callback(other.close)
+                doors[tenant] = GatewayDoor(other)
+            return doors[tenant]
+
         client = await connect(settings, stop)
         if client is None:
             return
         await _check_key(gateway)
-        async with episode_worker(client, GatewayDoor(gateway), settings):
+        async with episode_worker(client, GatewayDoor(gateway), settings, door_of):
             announce(
                 f"practicum worker: polls queue {settings.task_queue} of Temporal at {settings.temporal}, "
                 f"works through {gateway.url}"

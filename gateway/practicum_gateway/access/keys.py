@@ -10,22 +10,40 @@ from datetime import datetime, timedelta
 from sqlalchemy import select, update
 
 from practicum.contracts.access import IssuedKey, KeyInfo, KeyRequest, Role
-from practicum.contracts.base import utc_now
+from practicum.contracts.audit import Action
+from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.tenants import MAIN
 from practicum.errors import ConfigurationError, NotFoundError, UnauthenticatedError
 from practicum_gateway.access.principals import Principal
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.store.access_tables import KeyRow
 from practicum_gateway.store.engine import Store, new_id
 
 KEY_PREFIX = "prk_"
-SHOWN = 12
-"""How many leading characters of a key are kept to recognise it by."""
+_SHOWN = 8
+"""How many random characters of a key are kept to recognise it by."""
+_MARK = "."
+"""Stands between the tenant of a key and its random part; no tenant's name and no random part holds one."""
 _SHORTEST = 24
 _REMEMBERED = 1024
 
 
-def new_secret() -> str:
-    """A fresh key of 256 random bits."""
-    return KEY_PREFIX + secrets.token_urlsafe(32)
+def new_secret(tenant: str = MAIN) -> str:
+    """A fresh key of 256 random bits, which says of which tenant it is."""
+    owner = "" if tenant == MAIN else f"{tenant}{_MARK}"
+    return f"{KEY_PREFIX}{owner}{secrets.token_urlsafe(32)}"
+
+
+def tenant_of(secret: str) -> str:
+    """The tenant that a key says it is of, whether it is valid or not."""
+    owner, mark, _ = secret.removeprefix(KEY_PREFIX).partition(_MARK)
+    return owner if mark and secret.startswith(KEY_PREFIX) else MAIN
+
+
+def shown_of(secret: str) -> str:
+    """What is kept of a key to recognise it by, for people too."""
+    random = secret.removeprefix(KEY_PREFIX).rpartition(_MARK)[2]
+    return f"{KEY_PREFIX if secret.startswith(KEY_PREFIX) else ''}{random[:_SHOWN]}"
 
 
 def hash_of(secret: str) -> str:
@@ -46,9 +64,10 @@ class Keys:
     keys are withdrawn through it alone, which forgets them.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Keep keys in a store."""
+    def __init__(self, store: Store, tenant: str = MAIN) -> None:
+        """Keep the keys of a tenant in a store."""
         self._store = store
+        self._tenant = tenant
         self._recognised: OrderedDict[str, _Recognised] = OrderedDict()
         self._withdrawals = 0
 
@@ -73,7 +92,7 @@ class Keys:
             request: for whom, with which role, for how long.
             episode: the only episode it may act in.
         """
-        return await self._add(new_secret(), request, episode)
+        return await self._add(new_secret(self._tenant), request, episode)
 
     async def install(self, secret: str, principal: str, role: Role) -> KeyInfo:
         """Make sure that a given key is valid: how the first keys of an installation come to be.
@@ -82,22 +101,30 @@ class Keys:
         key is how it is rotated.
 
         Raises:
-            ConfigurationError: it is too short to be a secret.
+            ConfigurationError: it is too short to be a secret, or says that it is of another tenant.
         """
         if len(secret) < _SHORTEST:
             raise ConfigurationError(
                 f"The key configured for '{principal}' has {len(secret)} characters; {_SHORTEST} is the least.",
                 mend="Use a longer random value, or leave it out and one is made.",
             )
+        if tenant_of(secret) != self._tenant:
+            raise ConfigurationError(
+                f"The key configured for '{principal}' says that it is of another tenant.",
+                mend=f"Use a value that does not begin with {KEY_PREFIX}, or leave it out and one is made.",
+            )
         issuer = f"boot_{principal}"[:40]
         async with self._store.write() as session:
             row = await session.get(KeyRow, issuer)
+            changed = row is None or row.revoked is not None or row.hash != hash_of(secret)
             if row is None:
                 row = KeyRow(id=issuer, episode=None, created=utc_now(), expires=None)
                 session.add(row)
-            row.prefix, row.hash, row.revoked = secret[:SHOWN], hash_of(secret), None
+            row.prefix, row.hash, row.revoked = shown_of(secret), hash_of(secret), None
             row.principal, row.role = principal, role
             info = _info(row)
+            if changed:
+                await append(session, _issued(row))
         self._forget()
         return info
 
@@ -117,15 +144,21 @@ class Keys:
             row = await session.get(KeyRow, key_id)
             if row is None:
                 raise NotFoundError(f"There is no key '{key_id}'.")
-            row.revoked = row.revoked or utc_now()
+            if row.revoked is None:
+                row.revoked = utc_now()
+                await append(session, Deed(Action.KEY_REVOKED, key_id, details={"principal": row.principal}))
         self._forget()
 
     async def revoke_of_episode(self, episode: str) -> None:
         """Withdraw every key bound to an episode, when it ends."""
         async with self._store.write() as session:
-            await session.execute(
-                update(KeyRow).where(KeyRow.episode == episode, KeyRow.revoked.is_(None)).values(revoked=utc_now())
+            revoked = await session.scalars(
+                update(KeyRow)
+                .where(KeyRow.episode == episode, KeyRow.revoked.is_(None))
+                .values(revoked=utc_now())
+                .returning(KeyRow.id)
             )
+            await append(session, *(Deed(Action.KEY_REVOKED, key, episode=episode) for key in revoked))
         self._forget()
 
     def _forget(self) -> None:
@@ -135,7 +168,7 @@ class Keys:
     async def _look_up(self, secret: str, offered: str) -> _Recognised | None:
         before = self._withdrawals
         async with self._store.read() as session:
-            rows = await session.scalars(select(KeyRow).where(KeyRow.prefix == secret[:SHOWN]))
+            rows = await session.scalars(select(KeyRow).where(KeyRow.prefix == shown_of(secret)))
             # Every candidate is compared, in constant time each, so that the time taken tells nothing.
             matches = [row for row in rows if hmac.compare_digest(row.hash, offered)]
         row = next((row for row in matches if row.revoked is None), None)
@@ -154,7 +187,7 @@ class Keys:
         seconds = request.expires_in_seconds
         row = KeyRow(
             id=new_id("key"),
-            prefix=secret[:SHOWN],
+            prefix=shown_of(secret),
             hash=hash_of(secret),
             principal=request.principal,
             role=request.role,
@@ -165,7 +198,14 @@ class Keys:
         )
         async with self._store.write() as session:
             session.add(row)
+            await append(session, _issued(row))
         return IssuedKey(key=secret, info=_info(row))
+
+
+def _issued(row: KeyRow) -> Deed:
+    expires = None if row.expires is None else row.expires.isoformat()
+    details: JsonObject = {"principal": row.principal, "role": row.role, "expires": expires}
+    return Deed(Action.KEY_ISSUED, row.id, episode=row.episode, details=details)
 
 
 def _info(row: KeyRow) -> KeyInfo:

@@ -18,6 +18,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from practicum.contracts.episodes import ApprovalDecision, EpisodeStart, Limits
+from practicum.contracts.tenants import MAIN
 from practicum.episode.durable import DECIDE, NUDGE, WORKFLOW, workflow_id
 from practicum.errors import ConfigurationError, GatewayUnavailableError
 
@@ -29,14 +30,16 @@ _UPDATE = timedelta(seconds=3)
 class Workflows:
     """Starts, tells and cancels the workflows of episodes."""
 
-    def __init__(self, address: str | None, *, namespace: str, task_queue: str) -> None:
+    def __init__(self, address: str | None, *, namespace: str, task_queue: str, tenant: str = MAIN) -> None:
         """Nothing is connected before it is needed.
 
         Args:
             address: `host:port` of Temporal; None when there is none.
             namespace: its namespace.
             task_queue: the queue that the workers listen on.
+            tenant: whose episodes they are.
         """
+        self._tenant = None if tenant == MAIN else tenant
         self._address = address
         self._namespace = namespace
         self._task_queue = task_queue
@@ -63,7 +66,7 @@ class Workflows:
             try:
                 await client.start_workflow(
                     WORKFLOW,
-                    EpisodeStart(episode=episode, limits=limits),
+                    EpisodeStart(episode=episode, limits=limits, tenant=self._tenant),
                     id=workflow_id(episode),
                     task_queue=self._task_queue,
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,

@@ -13,9 +13,9 @@ _bearer = HTTPBearer(auto_error=False, description="A key of this gateway: `Auth
 
 
 def house_of(request: Request) -> House:
-    """The services of the running gateway."""
-    house: House = request.app.state.house
-    return house
+    """The services of the tenant whose key came with the request; the main one's where none is asked for."""
+    house: House | None = getattr(request.state, "house", None)
+    return request.app.state.estate.main if house is None else house
 
 
 def principal_of(request: Request, _: Annotated[object, Depends(_bearer)]) -> Principal:

@@ -14,9 +14,14 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from practicum.contracts.access import Role
 from practicum.contracts.problems import Problem
-from practicum.errors import PracticumError, RequestError, UnauthenticatedError
-from practicum_gateway.access.keys import Keys
+from practicum.contracts.tenants import TENANT_HEADER
+from practicum.errors import ForbiddenError, NotFoundError, PracticumError, RequestError, UnauthenticatedError
+from practicum_gateway.access.keys import tenant_of
+from practicum_gateway.access.principals import Principal
+from practicum_gateway.estate import Estate
+from practicum_gateway.house import House
 from practicum_gateway.http.problems import of_error, of_unexpected, rendered
 from practicum_gateway.telemetry import current_trace_id, parent_of
 
@@ -26,6 +31,7 @@ GUARDED = "/v1/"
 """Everything below it needs a key."""
 _BODY_SECONDS = 30.0
 _LONGEST_KEY = 512
+_SHOWN = 40
 _TOO_LARGE = 413  # its name in http.HTTPStatus changed with Python 3.13
 
 
@@ -102,12 +108,14 @@ class Boundary:
 
 
 class Door:
-    """Lets in who shows a valid key; the principal is then at `request.state.principal`."""
+    """Lets in who shows a valid key, into the house of the tenant whose key it is.
 
-    def __init__(self, app: ASGIApp, *, keys: Keys) -> None:
+    The principal is then at `request.state.principal`, the house at `request.state.house`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
         """Wrap an app."""
         self._app = app
-        self._keys = keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -120,9 +128,33 @@ class Door:
                 )
             if len(key) > _LONGEST_KEY:
                 raise UnauthenticatedError("The key is not valid.")
-            principal = await self._keys.authenticate(key)
-            scope.setdefault("state", {})["principal"] = principal
+            house, principal = await self._let_in(scope, key)
+            scope.setdefault("state", {}).update(principal=principal, house=house)
         await self._app(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, key: str) -> tuple[House, Principal]:
+        """The house that a key opens, and who shows it.
+
+        A worker of the main tenant drives the episodes of all: it says for which tenant it asks, and no other may.
+
+        Raises:
+            UnauthenticatedError: the key is not valid.
+            ForbiddenError: another tenant is asked for.
+            NotFoundError: the worker asks for a tenant that is not there (any more).
+        """
+        estate: Estate = scope["app"].state.estate
+        # A tenant that is not there is answered as a key that is not there, and takes as long.
+        house = estate.house(tenant_of(key)) or estate.main
+        principal = await house.keys.authenticate(key)
+        asked = Headers(scope=scope).get(TENANT_HEADER, house.tenant)
+        if asked == house.tenant:
+            return house, principal
+        if principal.role is not Role.WORKER or house is not estate.main:
+            raise ForbiddenError("A key opens its own tenant only.", mend=f"Leave {TENANT_HEADER} out.")
+        other = estate.house(asked)
+        if other is None:
+            raise NotFoundError(f"There is no tenant '{asked[:_SHOWN]}'.")
+        return other, principal
 
 
 class Scales:

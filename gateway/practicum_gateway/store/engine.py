@@ -17,6 +17,7 @@ from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
 from practicum.errors import ConfigurationError
+from practicum_gateway.store.alone import held_database, held_file
 
 _WRITES = "practicum_writes"
 _BUSY_TIMEOUT_MS = 15_000
@@ -81,14 +82,19 @@ class Store:
     """Sessions over one database.
 
     Transactions are short: nothing is awaited inside them but the database. On SQLite the writers of this process
-    take turns and begin with the write lock in hand, so that no transaction can fail half-way for want of it.
+    take turns and begin with the write lock in hand, so that no transaction can fail half-way for want of it. On
+    PostgreSQL they work side by side: what one reads before it writes, it locks (`with_for_update`) or takes turns for.
+
+    Attributes:
+        lost: set when another gateway may have begun to work on the store that was held with `alone`.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, schema: str | None = None) -> None:
         """Prepare the engine; nothing is opened before the first session.
 
         Args:
             url: SQLAlchemy URL, `sqlite+aiosqlite:///...` or `postgresql+asyncpg://...`.
+            schema: the schema of a PostgreSQL database in which the tables are; its default one when absent.
 
         Raises:
             ConfigurationError: the URL names another kind of database, or a SQLite database in memory.
@@ -108,19 +114,31 @@ class Store:
         self._sqlite = backend == "sqlite"
         self.engine: AsyncEngine = create_async_engine(
             parsed.set(drivername=driver),
-            pool_size=8,
+            pool_size=8 if schema is None else 1,  # many schemas share the connections of one server
             max_overflow=8,
             pool_pre_ping=not self._sqlite,
             # Sessions end their transactions themselves; on SQLite one more rollback costs more than a read.
             pool_reset_on_return=None if self._sqlite else "rollback",
             hide_parameters=True,  # an error's text must not quote what was being written
+            connect_args={} if schema is None else {"server_settings": {"search_path": schema}},
         )
         if self._sqlite:
             event.listen(self.engine.sync_engine, "connect", _configure_sqlite)
             event.listen(self.engine.sync_engine, "begin", _begin_sqlite)
-        self._read = async_sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
-        self._write = async_sessionmaker(self.engine.execution_options(**{_WRITES: True}), expire_on_commit=False)
+            reading, writing = self.engine, self.engine.execution_options(**{_WRITES: True})
+        else:
+            event.listen(self.engine.sync_engine, "before_cursor_execute", _without_nul, retval=True)
+            reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            writing = self.engine.execution_options(isolation_level="READ COMMITTED")
+        self._read = async_sessionmaker(reading, expire_on_commit=False, autoflush=False)
+        self._write = async_sessionmaker(writing, expire_on_commit=False)
         self._turn = asyncio.Lock()
+        self.lost = asyncio.Event()
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is a SQLite file."""
+        return self._sqlite
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncGenerator[AsyncSession]:
@@ -129,14 +147,31 @@ class Store:
             yield session
 
     @contextlib.asynccontextmanager
-    async def write(self) -> AsyncGenerator[AsyncSession]:
-        """A session whose transaction is committed at the end, or rolled back when an error leaves the block."""
+    async def write(self, *, in_turn: bool = False) -> AsyncGenerator[AsyncSession]:
+        """A session whose transaction is committed at the end, or rolled back when an error leaves the block.
+
+        Args:
+            in_turn: no other transaction that asks for its turn runs meanwhile: for what depends on rows that are not
+                there yet and so cannot be locked, such as the next number of a sequence.
+        """
         async with contextlib.AsyncExitStack() as stack:
-            if self._sqlite:
+            if in_turn or self._sqlite:
                 await stack.enter_async_context(self._turn)
             session = await stack.enter_async_context(self._write())
             await stack.enter_async_context(session.begin())
             yield session
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncGenerator[None]:
+        """Hold the store for this process for as long as the block lasts, and set `lost` if that ends before.
+
+        Raises:
+            ConfigurationError: another gateway holds it, or it cannot be reached.
+        """
+        await self.check()
+        holding = held_file(str(self.engine.url.database)) if self._sqlite else held_database(self.engine.url, self.lost)
+        async with holding:
+            yield
 
     async def check(self) -> None:
         """Make sure that the store can be reached.
@@ -191,6 +226,21 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
     ):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _without_nul(*call: Any) -> tuple[str, Any]:
+    """A statement and its parameters as PostgreSQL takes them: its text holds no NUL, which a system's may.
+
+    What is kept as JSON is written with an escape, and is not touched.
+    """
+    _connection, _cursor, statement, parameters, _context, executemany = call
+    if executemany:
+        return statement, [tuple(map(_visible, row)) for row in parameters]
+    return statement, tuple(map(_visible, parameters))
+
+
+def _visible(value: Any) -> Any:
+    return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
 
 
 def _begin_sqlite(connection: Connection) -> None:

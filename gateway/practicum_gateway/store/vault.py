@@ -46,9 +46,14 @@ class Vault:
         self.page_key = _derived(master_key, "next page")
         """What seals the way to a next page, so that gateways with one master key open each other's."""
         self._key_id = _derived(master_key, "id").hex()[:8]
+        self._tenants = _derived(master_key, "tenants")
 
     def __repr__(self) -> str:
         return f"Vault({self._key_id})"
+
+    def of_tenant(self, tenant: str) -> "Vault":
+        """The vault of a tenant: what it seals opens there and nowhere else."""
+        return Vault(_derived(self._tenants, tenant))
 
     def seal(self, text: str, context: str) -> str:
         """The text, unreadable without the master key.

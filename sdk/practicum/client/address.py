@@ -18,10 +18,12 @@ class Address:
     Attributes:
         url: scheme, host and perhaps a path, without a slash at its end.
         api_key: the key; never shown.
+        tenant: the tenant that is asked for, where it is not the key's own.
     """
 
     url: str
     api_key: str = field(repr=False)
+    tenant: str | None = None
 
     @property
     def loopback(self) -> bool:
@@ -34,7 +36,7 @@ class Address:
         return urlsplit(self.url).scheme == "https"
 
 
-def address_of(url: str | None = None, api_key: str | None = None) -> Address:
+def address_of(url: str | None = None, api_key: str | None = None, tenant: str | None = None) -> Address:
     """The gateway's address from arguments, else from `PRACTICUM_URL` and `PRACTICUM_API_KEY`.
 
     Raises:
@@ -52,7 +54,7 @@ def address_of(url: str | None = None, api_key: str | None = None) -> Address:
             "The key to the gateway is missing.",
             mend=f"Pass api_key=... or set {KEY_VARIABLE}; an administrator issues keys: `practicum keys create`.",
         )
-    return Address(_checked_url(url), _checked_key(api_key))
+    return Address(_checked_url(url), _checked_key(api_key), tenant)
 
 
 def _checked_url(url: str) -> str:

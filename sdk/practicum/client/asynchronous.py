@@ -8,7 +8,7 @@ from typing import Self, Unpack
 
 from practicum.client.address import address_of
 from practicum.client.blocking import POLL_SECONDS
-from practicum.client.calls import access, approvals, connectors, models, tools, trajectories
+from practicum.client.calls import access, approvals, connectors, models, tenants, tools, trajectories
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import AsyncEndpoint, AsyncResource
@@ -18,6 +18,15 @@ from practicum.client.transport import AsyncTransport
 from practicum.contracts.episodes import Episode, EpisodeEvent, EpisodeResult
 from practicum.contracts.trajectory import Trajectory
 from practicum.errors import GatewayUnavailableError
+
+
+class AsyncTenants(AsyncResource):
+    """Parts of a company that share the installation and see nothing of each other; for the main one's admins."""
+
+    create = AsyncEndpoint(tenants.create)
+    list = AsyncEndpoint(tenants.fetch_all)
+    admin_key = AsyncEndpoint(tenants.admin_key)
+    remove = AsyncEndpoint(tenants.remove)
 
 
 class AsyncConnectors(AsyncResource):
@@ -202,9 +211,19 @@ class AsyncPracticum:
         timeout: float = 120.0,
         connect_timeout: float = 5.0,
         patience: float = 60.0,
+        tenant: str | None = None,
     ) -> None:
-        """Prepare a client; arguments and errors as for `Practicum`."""
-        address = address_of(url, api_key)
+        """Prepare a client; arguments and errors as for `Practicum`.
+
+        Args:
+            url: as for `Practicum`, like all that is not said here.
+            api_key: the key.
+            timeout: seconds.
+            connect_timeout: seconds.
+            patience: seconds.
+            tenant: for a worker, which alone may: the tenant whose episodes it drives, where it is not its key's own.
+        """
+        address = address_of(url, api_key, tenant)
         self.url = address.url
         self._transport = AsyncTransport(address, timeout=timeout, connect_timeout=connect_timeout)
         self.connectors = AsyncConnectors(self._transport)
@@ -215,6 +234,7 @@ class AsyncPracticum:
         self.models = AsyncModels(self._transport)
         self.rules = AsyncRules(self._transport)
         self.keys = AsyncKeys(self._transport)
+        self.tenants = AsyncTenants(self._transport)
 
     def __repr__(self) -> str:
         return f"AsyncPracticum({self.url!r})"

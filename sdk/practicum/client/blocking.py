@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from practicum.client.address import address_of
-from practicum.client.calls import access, approvals, connectors, models, tools, trajectories
+from practicum.client.calls import access, approvals, connectors, models, tenants, tools, trajectories
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import Endpoint, Resource
@@ -19,6 +19,15 @@ from practicum.contracts.trajectory import Trajectory
 from practicum.errors import GatewayUnavailableError
 
 POLL_SECONDS = 0.2
+
+
+class Tenants(Resource):
+    """Parts of a company that share the installation and see nothing of each other; for the main one's admins."""
+
+    create = Endpoint(tenants.create)
+    list = Endpoint(tenants.fetch_all)
+    admin_key = Endpoint(tenants.admin_key)
+    remove = Endpoint(tenants.remove)
 
 
 class Connectors(Resource):
@@ -268,6 +277,7 @@ class Practicum:
         self.models = Models(self._transport)
         self.rules = Rules(self._transport)
         self.keys = Keys(self._transport)
+        self.tenants = Tenants(self._transport)
 
     def __repr__(self) -> str:
         return f"Practicum({self.url!r})"

@@ -13,6 +13,7 @@ from practicum.client.address import Address
 from practicum.client.call import Call, T
 from practicum.client.faults import parsed, refusal, typed_faults
 from practicum.client.stream import EventBuffer
+from practicum.contracts.tenants import TENANT_HEADER
 
 
 def trace_headers() -> dict[str, str]:
@@ -48,6 +49,7 @@ class _Connection:
             "headers": {
                 "authorization": f"Bearer {self.address.api_key}",
                 "user-agent": f"practicum-sdk/{version('practicum')}",
+                **({} if self.address.tenant is None else {TENANT_HEADER: self.address.tenant}),
             },
         }
 

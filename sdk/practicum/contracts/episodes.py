@@ -155,10 +155,17 @@ class Episode(Value):
 
 
 class EpisodeStart(Value):
-    """All that a workflow is given to begin with: references and numbers, no conversation."""
+    """All that a workflow is given to begin with: references and numbers, no conversation.
+
+    Attributes:
+        episode: the episode.
+        limits: what it may spend.
+        tenant: whose it is; None for the main tenant's.
+    """
 
     episode: str
     limits: Limits
+    tenant: str | None = None
 
 
 class TurnRequest(Value):

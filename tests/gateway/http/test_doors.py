@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from practicum.contracts.access import KeyRequest, Role
 from practicum.contracts.problems import Problem
 from practicum_gateway.app import app_of
+from practicum_gateway.estate import Estate
 from practicum_gateway.house import House
 from practicum_gateway.http.middleware import Scales
 from practicum_gateway.http.problems import on_http_exception
@@ -188,14 +189,14 @@ async def test_without_a_key_a_body_is_not_even_weighed(gateway: httpx.AsyncClie
 
 
 async def test_a_defect_tells_nothing_but_where_to_look(
-    house: House, serve: Serve, caplog: pytest.LogCaptureFixture
+    estate: Estate, serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     words = f"canary-{1234}"
 
     async def broken() -> None:
         raise RuntimeError(words)
 
-    app = app_of(house)
+    app = app_of(estate)
     app.get("/broken")(broken)
     async with serve(app) as url, httpx.AsyncClient(base_url=url) as client:
         response = await client.get("/broken")
@@ -244,7 +245,7 @@ async def test_a_body_that_dribbles_in_is_given_up(serve: Serve) -> None:
 
 
 async def test_an_answer_that_breaks_off_is_logged_and_not_patched_up(
-    house: House, serve: Serve, caplog: pytest.LogCaptureFixture
+    estate: Estate, serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def pieces() -> AsyncGenerator[bytes]:
         yield b"half"
@@ -253,7 +254,7 @@ async def test_an_answer_that_breaks_off_is_logged_and_not_patched_up(
     async def stream() -> StreamingResponse:
         return StreamingResponse(pieces())
 
-    app = app_of(house)
+    app = app_of(estate)
     app.get("/stream")(stream)
     async with serve(app) as url, httpx.AsyncClient(base_url=url) as client:
         with pytest.raises(httpx.RemoteProtocolError):

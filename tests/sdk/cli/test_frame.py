@@ -30,6 +30,7 @@ COMMANDS = {
         "rules",
         "access",
         "keys",
+        "tenants",
         "up",
         "doctor",
     ),
@@ -44,6 +45,7 @@ COMMANDS = {
     "rules": ("show", "set"),
     "access": ("explain",),
     "keys": ("create", "list", "revoke"),
+    "tenants": ("create", "list", "key", "remove"),
 }
 
 

@@ -19,6 +19,7 @@ from practicum.contracts.access import (
 )
 from practicum.contracts.connectors import Connector, ConnectorReport, Fidelity, Mode, OperationReport
 from practicum.contracts.models import ModelInfo, Provider
+from practicum.contracts.tenants import NewTenant, Tenant
 from practicum.contracts.tools import CallStatus, Effect, Observation, ProfiledTool, Tool
 from tests.sdk.cli.conftest import Types
 from tests.sdk.stand_in import NOW, Answer, StandIn
@@ -368,3 +369,20 @@ def test_keys(gateway: StandIn, practicum: Types) -> None:
     assert "prk_ab" in practicum("keys", "list").out
     assert practicum("keys", "revoke", "k1").out == "Revoked k1.\n"
     assert practicum("keys", "create", "ada", "--role", "king").status == 2
+
+
+def test_tenants(gateway: StandIn, practicum: Types) -> None:
+    issued = IssuedKey(key="prk_sales.new", info=KEY_INFO)
+    made = NewTenant(tenant=Tenant(name="sales"), key=issued)
+    gateway.on("POST", "/v1/tenants", Answer(201, made.model_dump_json().encode()))
+    gateway.on("POST", "/v1/tenants/sales/keys", Answer(201, issued.model_dump_json().encode()))
+    gateway.on("GET", "/v1/tenants", [Tenant(name="main"), Tenant(name="sales")])
+    gateway.on("DELETE", "/v1/tenants/sales", Answer(204))
+    shown = practicum("tenants", "create", "sales", "--admin", "ada@example.com")
+    assert (shown.out, "prk_sales.new" in shown.err) == ("prk_sales.new\n", False)
+    assert gateway.seen[-1].json == {"name": "sales", "admin": "ada@example.com"}
+    assert practicum("tenants", "key", "sales").out == "prk_sales.new\n"
+    assert "sales" in practicum("tenants", "list").out
+    refused = practicum("tenants", "remove", "sales")
+    assert (refused.status, "--yes" in refused.err) == (2, True)
+    assert practicum("tenants", "remove", "sales", "--yes").out == "Removed sales.\n"
