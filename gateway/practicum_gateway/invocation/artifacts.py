@@ -32,7 +32,8 @@ class Artifacts:
         if not payloads:
             return
         now = utc_now()
-        async with self._store.write() as session:
+        # In turn: two calls may be answered the same bytes at the same moment.
+        async with self._store.write(in_turn=True) as session:
             await session.execute(delete(ArtifactRow).where(ArtifactRow.expires <= now))
             for name, payload in payloads:
                 await session.merge(

@@ -169,8 +169,8 @@ class Store:
             ConfigurationError: another gateway holds it, or it cannot be reached.
         """
         await self.check()
-        holding = held_file(str(self.engine.url.database)) if self._sqlite else held_database(self.engine.url, self.lost)
-        async with holding:
+        url = self.engine.url
+        async with held_file(str(url.database)) if self._sqlite else held_database(url, self.lost):
             yield
 
     async def check(self) -> None:
