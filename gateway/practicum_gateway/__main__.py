@@ -16,6 +16,7 @@ import uvicorn
 
 from practicum.errors import ConfigurationError, PracticumError
 from practicum_gateway.app import app_of, build, running
+from practicum_gateway.bootstrap import stopped_when_lost
 from practicum_gateway.estate import Estate
 from practicum_gateway.settings import Settings
 
@@ -84,13 +85,18 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, server)
         logger.info("listening on %s, data in %s", _url(listening), settings.data_dir)
-        await server.serve([listening])
+        async with stopped_when_lost(estate.main.store, lambda: _drop(server)):
+            await server.serve([listening])
 
 
 def _stop(server: uvicorn.Server) -> None:
     # A second signal does not wait for answers under way; the calls to systems are still recorded.
     server.force_exit = server.should_exit
     server.should_exit = True
+
+
+def _drop(server: _Server) -> None:
+    server.should_exit = server.force_exit = True
 
 
 def _listen(settings: Settings) -> socket.socket:

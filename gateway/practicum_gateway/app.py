@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import AsyncGenerator
 from importlib.metadata import version
+from signal import SIGTERM
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -19,7 +21,8 @@ from practicum.errors import PracticumError
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.keys import Keys
 from practicum_gateway.access.rulebook import Rulebook
-from practicum_gateway.bootstrap import install_keys, only_gateway, vault_of
+from practicum_gateway.audit.audit import Audit
+from practicum_gateway.bootstrap import install_keys, master_key_of, only_gateway, stopped_when_lost
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.calls import Calls
 from practicum_gateway.episodes.chat import Chat
@@ -34,6 +37,7 @@ from practicum_gateway.house import House
 from practicum_gateway.http import (
     approvals,
     artifacts,
+    audit,
     chat,
     connectors,
     episodes,
@@ -41,10 +45,12 @@ from practicum_gateway.http import (
     keys,
     models,
     rules,
+    secrets,
     tenants,
     tools,
     trajectories,
 )
+from practicum_gateway.http.audited import Acting, Watched
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
 from practicum_gateway.invocation.artifacts import Artifacts
@@ -57,11 +63,13 @@ from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.router import Models
 from practicum_gateway.record.record import Record
+from practicum_gateway.rotation import Rotation
 from practicum_gateway.settings import Settings
+from practicum_gateway.store.data_keys import DataKeys
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.migrate import migrate
 from practicum_gateway.store.tenants import TenantStores
-from practicum_gateway.store.vault import Vault
+from practicum_gateway.store.vault import MasterKey, Vault, new_key
 from practicum_gateway.telemetry import Telemetry
 
 logger = logging.getLogger("practicum_gateway")
@@ -73,7 +81,9 @@ ROUTERS = (
     artifacts.router,
     rules.router,
     approvals.router,
+    audit.router,
     keys.router,
+    secrets.router,
     tenants.router,
     models.router,
     chat.router,
@@ -95,16 +105,18 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
         ConfigurationError: the settings do not fit this machine.
     """
     telemetry = Telemetry(settings.otlp_endpoint, processor=spans)
-    return _house(MAIN, settings, Store(settings.url), vault_of(settings), telemetry)
+    return _house(MAIN, settings, Store(settings.url), master_key_of(settings), telemetry)
 
 
-def _house(tenant: str, settings: Settings, store: Store, vault: Vault, telemetry: Telemetry) -> House:
+def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, telemetry: Telemetry) -> House:
     """The services of one tenant, over its own store and under its own keys."""
+    vault = Vault(new_key())  # opened with the store's own keys
     keys = Keys(store, tenant)
     rulebook = Rulebook(store)
     approvals = Approvals(store, seconds=settings.approval_seconds)
     catalogue = Catalogue(store, vault)
     ledger = Ledger(store)
+    log = Audit(store, days=settings.audit_days)
     kept = Artifacts(store)
     record = Record(store)
     pipeline = Pipeline(
@@ -113,6 +125,7 @@ def _house(tenant: str, settings: Settings, store: Store, vault: Vault, telemetr
         approvals=approvals,
         ledger=ledger,
         artifacts=kept,
+        audit=log,
         events=record,
         tracer=telemetry.tracer,
         call_seconds=settings.call_seconds,
@@ -145,6 +158,7 @@ def _house(tenant: str, settings: Settings, store: Store, vault: Vault, telemetr
         telemetry=telemetry,
         keys=keys,
         rulebook=rulebook,
+        audit=log,
         approvals=approvals,
         catalogue=catalogue,
         ledger=ledger,
@@ -152,6 +166,7 @@ def _house(tenant: str, settings: Settings, store: Store, vault: Vault, telemetr
         pipeline=pipeline,
         record=record,
         registry=registry,
+        rotation=Rotation(DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew)),
         promotions=Promotions(store, registry),
         episodes=episodes,
         chat=Chat(record, models),
@@ -170,14 +185,16 @@ async def running(house: House) -> AsyncGenerator[Estate]:
     with only_gateway(house.settings.data_dir):
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(asyncio.to_thread, house.telemetry.close)
+            stack.push_async_callback(house.store.close)
+            await stack.enter_async_context(house.store.alone())
             await stack.enter_async_context(_opened(house))
             await install_keys(house.settings, house.keys)
             stores = TenantStores(house.store, house.settings.url, house.settings.data_dir)
-            vault = vault_of(house.settings)
+            master = master_key_of(house.settings)
 
             @contextlib.asynccontextmanager
             async def opener(tenant: str) -> AsyncGenerator[House]:
-                other = _house(tenant, house.settings, stores.store(tenant), vault.of_tenant(tenant), house.telemetry)
+                other = _house(tenant, house.settings, stores.store(tenant), master.of_tenant(tenant), house.telemetry)
                 async with _opened(other):
                     yield other
 
@@ -194,6 +211,9 @@ async def _opened(house: House) -> AsyncGenerator[None]:
         stack.push_async_callback(house.store.close)
         await house.store.check()
         await migrate(house.store)
+        await house.rotation.open()
+        house.audit.open()
+        stack.push_async_callback(house.audit.close)
         for close in (
             *house.providers,
             house.catalogue.close,
@@ -220,7 +240,7 @@ def create_app(settings: Settings, *, spans: SpanProcessor | None = None) -> Fas
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with running(house) as estate:
+        async with running(house) as estate, stopped_when_lost(house.store, lambda: os.kill(os.getpid(), SIGTERM)):
             app.state.estate = estate
             yield
 
@@ -253,8 +273,10 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         exception_handlers={HTTPException: on_http_exception, RequestValidationError: on_validation_error},
         middleware=[
             Middleware(Traced, tracer=house.telemetry.tracer),
+            Middleware(Watched),
             Middleware(Boundary),
             Middleware(Door),
+            Middleware(Acting),
             Middleware(Scales, most=settings.body_bytes, most_at={"/v1/connectors": settings.document_bytes}),
         ],
     )

@@ -1,19 +1,22 @@
 """The first start of an installation: its folder, the keys made for it, the lock that keeps a second gateway out."""
 
+import asyncio
 import base64
 import contextlib
 import fcntl
+import logging
 import os
-from collections.abc import Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from practicum.contracts.access import Role
-from practicum.errors import ConfigurationError
+from practicum.errors import ConfigurationError, GatewayUnavailableError
 from practicum_gateway.access.keys import Keys, new_secret
 from practicum_gateway.settings import Settings
-from practicum_gateway.store.vault import KEY_BYTES, Vault, new_master_key
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.vault import KEY_BYTES, LocalMasterKey, new_key
 
 FIRST_KEYS = (("admin", Role.ADMIN), ("worker", Role.WORKER), ("approver", Role.APPROVER))
 """The principals that every installation has, each with the role of its key.
@@ -21,6 +24,10 @@ FIRST_KEYS = (("admin", Role.ADMIN), ("worker", Role.WORKER), ("approver", Role.
 The approver is there because nobody answers what was asked on their own behalf: who runs everything alone asks as
 `admin` and answers as `approver`.
 """
+
+_LOST = "The gateway's hold on its database was lost: another gateway may work on it now."
+
+logger = logging.getLogger("practicum_gateway")
 
 
 @contextlib.contextmanager
@@ -41,6 +48,32 @@ def only_gateway(data_dir: Path) -> Generator[None]:
         yield
 
 
+@contextlib.asynccontextmanager
+async def stopped_when_lost(store: Store, stop: Callable[[], None]) -> AsyncGenerator[None]:
+    """Stop serving as soon as another gateway may work on the store: two would promise "once" each for itself.
+
+    Args:
+        store: the store that this gateway holds alone.
+        stop: ends serving; what was begun may still be recorded.
+
+    Raises:
+        GatewayUnavailableError: at the end, where the store was lost.
+    """
+
+    async def watch() -> None:
+        await store.lost.wait()
+        logger.error(_LOST)
+        stop()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+    if store.lost.is_set():
+        raise GatewayUnavailableError(_LOST, mend="Start it again once the database can be reached.")
+
+
 def prepare(data_dir: Path) -> None:
     """Make the data folder, for its owner's eyes only.
 
@@ -57,17 +90,18 @@ def prepare(data_dir: Path) -> None:
         ) from None
 
 
-def vault_of(settings: Settings) -> Vault:
-    """The vault under the configured master key, or under one that is made at the first start.
+def master_key_of(settings: Settings) -> LocalMasterKey:
+    """The configured master key, or one that is made at the first start, with those that it takes the place of.
 
     Raises:
         ConfigurationError: the key cannot be read, or is none.
     """
+    former = [key.get_secret_value() for key in settings.former_master_keys]
     if settings.master_key is not None:
-        return Vault(settings.master_key.get_secret_value())
+        return LocalMasterKey(settings.master_key.get_secret_value(), former)
     prepare(settings.data_dir)
     path = settings.data_dir / "master.key"
-    text = _kept(path, lambda: base64.b64encode(new_master_key()).decode())
+    text = _kept(path, lambda: base64.b64encode(new_key()).decode())
     try:
         key = base64.b64decode(text, validate=True)
     except ValueError:
@@ -76,7 +110,7 @@ def vault_of(settings: Settings) -> Vault:
         raise ConfigurationError(
             f"{path} does not hold base64 of {KEY_BYTES} bytes.", mend="Put the installation's own key back."
         )
-    return Vault(key)
+    return LocalMasterKey(key, former)
 
 
 async def install_keys(settings: Settings, keys: Keys) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.keys import Keys
 from practicum_gateway.access.rulebook import Rulebook
+from practicum_gateway.audit.audit import Audit
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.chat import Chat
 from practicum_gateway.episodes.episodes import Episodes
@@ -17,6 +18,7 @@ from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.record.record import Record
+from practicum_gateway.rotation import Rotation
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.telemetry import Telemetry
@@ -33,6 +35,7 @@ class House:
         telemetry: the tracer.
         keys: API keys.
         rulebook: the access rules.
+        audit: who did what.
         approvals: questions to people.
         catalogue: connectors and tools.
         ledger: one side effect per key.
@@ -40,6 +43,7 @@ class House:
         pipeline: the one way in which a tool is called.
         record: what happened in episodes.
         registry: the models.
+        rotation: the keys that seal credentials.
         promotions: which of its versions a model's alias names.
         episodes: episodes as their owners and drivers see them.
         chat: chat calls.
@@ -54,6 +58,7 @@ class House:
     telemetry: Telemetry
     keys: Keys
     rulebook: Rulebook
+    audit: Audit
     approvals: Approvals
     catalogue: Catalogue
     ledger: Ledger
@@ -61,6 +66,7 @@ class House:
     pipeline: Pipeline
     record: Record
     registry: Registry
+    rotation: Rotation
     promotions: Promotions
     episodes: Episodes
     chat: Chat

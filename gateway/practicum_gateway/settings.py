@@ -23,6 +23,8 @@ class Settings(BaseModel):
         data_dir: where the embedded database and the generated keys lie.
         database_url: the store; a SQLite file in `data_dir` when absent.
         master_key: 32 bytes that seal the credentials; kept in `data_dir/master.key` when absent.
+        former_master_keys: master keys that it takes the place of, base64 and separated by commas in the environment;
+            what they sealed is sealed under the present one when the gateway starts.
         admin_key: the first administrator's key; made and kept in `data_dir/admin.key` when absent.
         worker_key: the worker's key; made and kept in `data_dir/worker.key` when absent.
         approver_key: an approver's key; made and kept in `data_dir/approver.key` when absent.
@@ -34,6 +36,7 @@ class Settings(BaseModel):
         call_seconds: the most that any call of a system may take; a connector may allow less.
         body_bytes: the largest request body.
         document_bytes: the largest body of a registration, which may carry a document.
+        audit_days: how long entries of the audit log are kept; for ever when absent.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,6 +46,7 @@ class Settings(BaseModel):
     data_dir: Path = Path(".practicum")
     database_url: SecretStr | None = None
     master_key: SecretBytes | None = None
+    former_master_keys: tuple[SecretBytes, ...] = ()
     admin_key: SecretStr | None = None
     worker_key: SecretStr | None = None
     approver_key: SecretStr | None = None
@@ -54,6 +58,7 @@ class Settings(BaseModel):
     call_seconds: float = Field(default=600.0, gt=0)
     body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     document_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    audit_days: int | None = Field(default=None, ge=1)
 
     @field_validator("master_key", mode="before")
     @classmethod
@@ -64,6 +69,23 @@ class Settings(BaseModel):
             return base64.b64decode(value, validate=True)
         except binascii.Error as error:
             raise ValueError("it is not base64") from error
+
+    @field_validator("former_master_keys", mode="before")
+    @classmethod
+    def _decode_each(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return [base64.b64decode(key.strip(), validate=True) for key in value.split(",")]
+        except binascii.Error as error:
+            raise ValueError("it is not base64, separated by commas") from error
+
+    @field_validator("former_master_keys")
+    @classmethod
+    def _measure_each(cls, value: tuple[SecretBytes, ...]) -> tuple[SecretBytes, ...]:
+        if any(len(key.get_secret_value()) != _MASTER_KEY_BYTES for key in value):
+            raise ValueError(f"each must be base64 of exactly {_MASTER_KEY_BYTES} bytes")
+        return value
 
     @field_validator("master_key")
     @classmethod

@@ -14,10 +14,12 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus, Role
+from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, ForbiddenError, NotFoundError
 from practicum_gateway.access.principals import Principal
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.store.access_tables import ApprovalRow
 from practicum_gateway.store.engine import Store, new_id
 
@@ -104,6 +106,7 @@ class Approvals:
                 row.status = ApprovalStatus.CANCELLED
             fresh = self._row(question, serial=1 if row is None else row.serial + 1)
             session.add(fresh)
+            await append(session, _asked(fresh))
             return _approval(fresh), True
 
     async def use(self, session: AsyncSession, approval: str) -> None:
@@ -166,6 +169,7 @@ class Approvals:
                 )
             if not _is_repeated(row, principal, answer):
                 self._take(row, principal, answer)
+                await append(session, _decided(row, principal))
             answered = _approval(row)
         await self.on_answer(answered)
         return answered
@@ -219,7 +223,30 @@ class Approvals:
             .where(ApprovalRow.scope == scope, ApprovalRow.key == key)
             .order_by(ApprovalRow.serial.desc())
             .limit(1)
+            .with_for_update()
         )
+
+
+def _asked(row: ApprovalRow) -> Deed:
+    details: JsonObject = {
+        "tool": row.tool,
+        "arguments": row.arguments,
+        "arguments_hash": row.arguments_hash,
+        "rule": row.rule,
+        "requested_by": row.requested_by,
+    }
+    return Deed(Action.APPROVAL_ASKED, row.id, episode=row.episode, details=details)
+
+
+def _decided(row: ApprovalRow, principal: Principal) -> Deed:
+    action = Action.APPROVAL_APPROVED if row.status == ApprovalStatus.APPROVED else Action.APPROVAL_DENIED
+    details: JsonObject = {
+        "tool": row.tool,
+        "arguments_hash": row.arguments_hash,
+        "requested_by": row.requested_by,
+        "reason": row.reason,
+    }
+    return Deed(action, row.id, episode=row.episode, details=details, who=principal.who)
 
 
 def _is_repeated(row: ApprovalRow, principal: Principal, answer: ApprovalAnswer) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from practicum.contracts.access import Role
 from practicum.errors import ForbiddenError
+from practicum_gateway.audit.who import Who
 
 CALLERS = frozenset({Role.ADMIN, Role.DEVELOPER, Role.AGENT})
 """The roles that may call tools. A worker calls only for an episode, in the name of that episode's principal."""
@@ -24,6 +25,11 @@ class Principal:
     role: Role
     key_id: str
     episode: str | None = None
+
+    @property
+    def who(self) -> Who:
+        """This principal as the audit log names it."""
+        return Who(self.name, self.role, self.key_id)
 
     def require(self, *roles: Role, to: str) -> None:
         """Go on only if this principal has one of the roles; an admin has all of them.

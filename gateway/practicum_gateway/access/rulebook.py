@@ -3,10 +3,12 @@
 from sqlalchemy import func, select
 
 from practicum.contracts.access import Decision, Explanation, RuleSet
+from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import Tool
 from practicum_gateway.access.principals import Principal
-from practicum_gateway.access.rules import Actor, check, decide, explain
+from practicum_gateway.access.rules import Actor, check, decide, explain, revision_of
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.store.access_tables import RuleSetRow
 from practicum_gateway.store.engine import Store
 
@@ -37,7 +39,7 @@ class Rulebook:
             RequestError: a rule could not be applied as written; the old set stays in force.
         """
         check(rules)
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:
             latest = await session.scalar(select(func.max(RuleSetRow.revision))) or 0
             session.add(
                 RuleSetRow(
@@ -47,6 +49,9 @@ class Rulebook:
                     created=utc_now(),
                 )
             )
+            details: JsonObject = {"rules": [f"{rule.id}: {rule.outcome}, {revision_of(rule)}" for rule in rules.rules]}
+            subject = f"revision {latest + 1}"
+            await append(session, Deed(Action.RULES_REPLACED, subject, details=details, who=principal.who))
         self._current = rules
         return rules
 

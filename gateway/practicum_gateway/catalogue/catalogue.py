@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from practicum.contracts.audit import Action
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, RefreshReport, RefreshRequest
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
@@ -43,7 +44,7 @@ class Catalogue:
         """Keep connectors in a store, their credentials sealed by a vault."""
         self._registrations = Registrations(store, vault)
         self._words = Words(self._registrations)
-        self._page_key = vault.page_key
+        self._vault = vault
         self._shelf: Shelf | None = None
         self._changing = asyncio.Lock()
         self._held: dict[str, _Held] = {}
@@ -92,7 +93,8 @@ class Catalogue:
         given = {"document": request.document, "documents": request.documents}
         found = await load_source(spec.model_copy(update=given))
         registration = await self._revised(spec, documents, found, accept=request.accept)
-        return await self._put(registration, documents)
+        action = Action.CONNECTOR_ACCEPTED if request.accept else Action.CONNECTOR_REFRESHED
+        return await self._put(registration, documents, action)
 
     async def accept(self, name: str, digest: str) -> RefreshReport:
         """Put the changes that wait in force.
@@ -115,7 +117,7 @@ class Catalogue:
                 mend="Look at the changes and accept their digest.",
             )
         registration = await self._revised(spec, documents, documents.newer, accept=True)
-        return await self._put(registration, documents)
+        return await self._put(registration, documents, Action.CONNECTOR_ACCEPTED)
 
     async def changes(self, name: str) -> RefreshReport:
         """What the latest look at a system's document found.
@@ -124,6 +126,10 @@ class Catalogue:
             NotFoundError: there is none of that name.
         """
         return await self._registrations.look(name)
+
+    async def seal_anew(self) -> int:
+        """Seal every credential that an older key sealed under the present one; how many they were."""
+        return await self._registrations.seal_anew()
 
     async def drifted(self, tool: str) -> None:
         """Count an answer that departed from what the document says of it."""
@@ -261,7 +267,7 @@ class Catalogue:
             spec,
             documents.present,
             newer=documents.newer,
-            page_key=self._page_key,
+            page_key=self._vault.page_key,
             on_rotated=partial(self._registrations.rotate, spec.name),
         )
 
@@ -293,13 +299,13 @@ class Catalogue:
         look = rows.look_of(digest, served, held, changed=digest != last)
         return replace(alone, look=look)
 
-    async def _put(self, registration: Registration, before: Documents) -> RefreshReport:
+    async def _put(self, registration: Registration, before: Documents, action: Action) -> RefreshReport:
         """Write a changed registration; calls under way end as they would have."""
         name = registration.spec.name
         # Compiled anew by the next call, with the credential as the calls under way leave it.
         await registration.compiled.aclose()
         async with self._changing:
-            report = await self._registrations.revise(registration, before.digests)
+            report = await self._registrations.revise(registration, before.digests, action)
             self._changed()
         await self._retire(name)
         return report

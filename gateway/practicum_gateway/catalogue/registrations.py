@@ -11,12 +11,14 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.connectors import Auth, Connector, ConnectorReport, ConnectorSpec, RefreshReport
 from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, NotFoundError
 from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.document import Document, load_document
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.shelf import Card, Shelf
 from practicum_gateway.store.catalogue_tables import ConnectorRow, DocumentRow, OperationRow, WordIndexRow
@@ -145,6 +147,7 @@ class Registrations:
                 session.add(registration.document_row())
                 session.add_all(operations)
                 await session.flush()
+                await append(session, _deed(Action.CONNECTOR_REGISTERED, row))
                 return rows.report_of(row, [(each.report, each.drift) for each in operations])
         except IntegrityError:
             raise ConflictError(
@@ -152,12 +155,13 @@ class Registrations:
                 mend="Choose another name for the connector.",
             ) from None
 
-    async def revise(self, registration: Registration, before: tuple[str, str | None]) -> RefreshReport:
+    async def revise(self, registration: Registration, before: tuple[str, str | None], action: Action) -> RefreshReport:
         """Put a registration in the place of the one before, whole.
 
         Args:
             registration: the new one, of the same name.
             before: digests of the documents that it was made to replace.
+            action: what was done, for the audit log.
 
         Raises:
             NotFoundError: the connector was removed meanwhile.
@@ -181,6 +185,7 @@ class Registrations:
                     await session.execute(delete(table).where(table.connector == name))
                 session.add_all([*operations, registration.document_row()])
                 await session.flush()
+                await append(session, _deed(action, row))
                 return rows.refresh_report_of(row, sum(each.drift for each in operations))
         except IntegrityError:
             raise ConflictError(
@@ -206,6 +211,23 @@ class Registrations:
             changed = rows.with_token(self._open(row.credential, context), scheme, refresh_token)
             row.credential = self._seal(changed, context)
 
+    async def seal_anew(self) -> int:
+        """Seal every credential that an older key sealed under the present one; how many they were."""
+        count = 0
+        async with self._store.write() as session:
+            for row in await session.scalars(select(ConnectorRow).with_for_update()):
+                sealed = self._vault.sealed_anew(row.credential, rows.seal_context(row.name, row.base_url))
+                if sealed is not None:
+                    row.credential, count = sealed, count + 1
+                practice = rows.practice_of(row)
+                if practice is None or row.practice_credential is None:
+                    continue
+                context = rows.practice_seal_context(row.name, practice.base_url)
+                sealed = self._vault.sealed_anew(row.practice_credential, context)
+                if sealed is not None:
+                    row.practice_credential, count = sealed, count + 1
+        return count
+
     async def drifted(self, tool: str) -> None:
         """Count an answer that departed from the document; of a tool that is gone, nothing is counted."""
         async with self._store.write() as session:
@@ -219,10 +241,11 @@ class Registrations:
             NotFoundError: there is none of that name.
         """
         async with self._store.write() as session:
-            row = await _existing(session, name)
+            row = await _existing(session, name, for_update=True)
             for table in (OperationRow, DocumentRow):
                 await session.execute(delete(table).where(table.connector == name))
             await session.delete(row)
+            await append(session, _deed(Action.CONNECTOR_REMOVED, row))
 
     async def connectors(self) -> tuple[Connector, ...]:
         """Every connector, newest first."""
@@ -262,7 +285,7 @@ class Registrations:
 
     async def keep_index(self, identity: str, content: bytes) -> None:
         """Keep the index of a shelf, in the place of all others."""
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:
             await session.execute(delete(WordIndexRow))
             session.add(WordIndexRow(identity=identity, content=content))
 
@@ -304,6 +327,17 @@ class Registrations:
         if spec.practice is not None and practice is not None:
             context = rows.practice_seal_context(spec.name, practice.base_url)
             row.practice_credential = self._seal(spec.practice.auth, context)
+
+
+def _deed(action: Action, row: ConnectorRow) -> Deed:
+    details: JsonObject = {
+        "base_url": row.base_url,
+        "mode": row.mode,
+        "document": row.digest,
+        "waits": row.newer_digest,
+        "tools": row.tools,
+    }
+    return Deed(action, row.name, details=details)
 
 
 async def _existing(session: AsyncSession, name: str, *, for_update: bool = False) -> ConnectorRow:

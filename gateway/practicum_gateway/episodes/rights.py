@@ -32,7 +32,7 @@ def check_driving(principal: Principal, episode: Episode) -> None:
         return
     if episode.driver is Driver.TEMPORAL:
         raise ForbiddenError("A durable episode is driven by the worker alone.")
-    if principal.role is Role.APPROVER or principal.name != episode.principal:
+    if principal.role in (Role.APPROVER, Role.AUDITOR) or principal.name != episode.principal:
         raise ForbiddenError(f"{principal.name} does not drive the episode '{episode.id}'.")
 
 

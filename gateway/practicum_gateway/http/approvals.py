@@ -9,7 +9,7 @@ from practicum_gateway.http.dependencies import Caller, Limit, Services
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
 
-_SEEING = (Role.APPROVER, Role.DEVELOPER, Role.WORKER)
+_SEEING = (Role.APPROVER, Role.DEVELOPER, Role.WORKER, Role.AUDITOR)
 
 
 @router.get("")

@@ -6,7 +6,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Response
 
 from practicum.contracts.access import Role
+from practicum.contracts.audit import Action
 from practicum_gateway.access.principals import CALLERS
+from practicum_gateway.audit.log import Deed
 from practicum_gateway.http.dependencies import Caller, Services
 from practicum_gateway.invocation.intent import scope_of
 
@@ -28,6 +30,7 @@ async def get_artifact(
     if within is not None:
         await house.episodes.get(caller, within)
     payload = await house.artifacts.get(scope_of(caller, within), artifact)
+    await house.audit.note(Deed(Action.ARTIFACT_READ, artifact, episode=within))
     return Response(
         payload.content,
         media_type=payload.media_type if payload.media_type.isascii() else _BYTES,  # a header holds no more

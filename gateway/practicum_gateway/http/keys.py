@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from practicum.contracts.access import IssuedKey, KeyInfo, KeyRequest
+from practicum.contracts.access import IssuedKey, KeyInfo, KeyRequest, Role
 from practicum_gateway.http.dependencies import Caller, Limit, Services
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"])
@@ -18,7 +18,7 @@ async def issue(request: KeyRequest, house: Services, caller: Caller) -> IssuedK
 @router.get("")
 async def keys(house: Services, caller: Caller, limit: Limit = 100) -> tuple[KeyInfo, ...]:
     """The keys, newest first, without their secrets."""
-    caller.require(to="list keys")
+    caller.require(Role.AUDITOR, to="list keys")
     return await house.keys.list(limit)
 
 

@@ -12,7 +12,7 @@ router = APIRouter(prefix="/v1/rules", tags=["rules"])
 @router.get("")
 async def rules(house: Services, caller: Caller) -> RuleSet:
     """The rules in force; behind them stand the defaults: reading is allowed, everything else is asked."""
-    caller.require(Role.DEVELOPER, Role.APPROVER, to="see the access rules")
+    caller.require(Role.DEVELOPER, Role.APPROVER, Role.AUDITOR, to="see the access rules")
     return await house.rulebook.current()
 
 
@@ -26,6 +26,6 @@ async def replace(rules: RuleSet, house: Services, caller: Caller) -> RuleSet:
 @router.post("/explain")
 async def explain(request: ExplainRequest, house: Services, caller: Caller) -> Explanation:
     """What would be decided about a call, by which rule and why; nothing is called."""
-    caller.require(Role.DEVELOPER, Role.APPROVER, to="see the access rules")
+    caller.require(Role.DEVELOPER, Role.APPROVER, Role.AUDITOR, to="see the access rules")
     tool = await house.catalogue.tool(request.tool)
     return await house.rulebook.explain(tool, Actor(request.principal or caller.name, request.role), request.arguments)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 
 from practicum.contracts.access import Role
 from practicum.contracts.tools import CallRequest, Observation, ProfiledTool, Tool
+from practicum.errors import NotFoundError
 from practicum_gateway.access.principals import CALLERS, Principal
 from practicum_gateway.house import House
 from practicum_gateway.http.dependencies import Caller, Limit, Services
@@ -26,9 +27,7 @@ async def tools(
 ) -> tuple[Tool, ...]:
     """The tools there are, by name or best fit first; with an episode key, those of its episode."""
     caller.require(*CALLERS, Role.WORKER, Role.APPROVER, to="list tools")
-    patterns, within = tuple(pattern or ("*",)), None
-    if caller.episode is not None:
-        within = {tool.name for tool in (await house.episodes.stored(caller, caller.episode)).tools}
+    patterns, within = tuple(pattern or ("*",)), await _of_episode(house, caller)
     if query is None:
         return await house.catalogue.tools(patterns, limit, within)
     return await house.catalogue.search(query, limit, patterns, within)
@@ -41,9 +40,14 @@ async def tool(
     caller: Caller,
     profile: Annotated[str | None, Query(description="A provider's form, such as `openai_strict`.")] = None,
 ) -> Tool | ProfiledTool:
-    """One tool, by exposed name or `connector.operation`; with a profile, as that family of providers takes it."""
+    """One tool, by exposed name or `connector.operation`; with a profile, as that family of providers takes it.
+
+    An episode key sees those of its episode.
+    """
     caller.require(*CALLERS, Role.WORKER, Role.APPROVER, to="see tools")
-    found = await house.catalogue.tool(name)
+    found, within = await house.catalogue.tool(name), await _of_episode(house, caller)
+    if within is not None and found.name not in within:
+        raise NotFoundError(f"The episode has no tool '{found.name}'.", mend="List the tools to see their names.")
     return found if profile is None else profiled(found, profile)
 
 
@@ -55,6 +59,13 @@ async def call(name: str, request: CallRequest, house: Services, caller: Caller)
     asked first.
     """
     return await house.pipeline.invoke(await _intent(house, caller, name, request))
+
+
+async def _of_episode(house: House, caller: Principal) -> set[str] | None:
+    """Exposed names of the tools that an episode key may see; None for the keys of other roles, which see all."""
+    if caller.episode is None:
+        return None
+    return {tool.name for tool in (await house.episodes.stored(caller, caller.episode)).tools}
 
 
 async def _intent(house: House, caller: Principal, name: str, request: CallRequest) -> Intent:

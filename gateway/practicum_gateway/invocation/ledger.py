@@ -8,7 +8,7 @@ A call is claimed before anything about it leaves the house, and marked as sent 
 found claimed was surely never sent and is simply taken over. What is found sent without an outcome, by nobody who
 still works on it, may have taken effect: it is sent again only if that is harmless, and is otherwise in doubt for good.
 
-One process works on one ledger at a time (the gateway holds a lock on its data folder); within it the pipeline lets
+One process works on one ledger at a time (the gateway holds its store, `Store.alone`); within it the pipeline lets
 one task work on a key. So whoever finds a row unsettled here knows that its owner is gone.
 """
 
@@ -16,16 +16,18 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, cast
+from typing import cast
 
 from sqlalchemy import Table, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.contracts.trajectory import Invocation
 from practicum.errors import ConflictError
 from practicum_gateway.access.approvals import Approvals
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.ledger_tables import InvocationRow
@@ -120,7 +122,7 @@ class Ledger:
         async with self._store.write() as session:
             row = await session.get_one(InvocationRow, row.id, with_for_update=True)
             if _is_lost(row, utc_now()):
-                _doubt(row)
+                await append(session, _doubt(row))
             return _entry(row)
 
     async def claim(
@@ -136,7 +138,8 @@ class Ledger:
             approval: the approval to spend, where one was needed and none was spent on this key before.
 
         Raises:
-            ConflictError: the key is in use with other content, or the approval cannot be used.
+            ConflictError: the key is in use with other content, the approval cannot be used, or another gateway has
+                taken the call up.
         """
         async with self._store.write() as session:
             row = await _find(session, intent)
@@ -145,32 +148,52 @@ class Ledger:
                 session.add(row)
             else:
                 _require_same(row, intent)
+                if row.observation is not None or _is_lost(row, utc_now()):
+                    raise _taken_up()
                 row.boot, row.state, row.started, row.resend = self._boot, State.CLAIMED, utc_now(), resend
             if approval is not None:
                 await approvals.use(session, approval)
                 row.approval = approval
+            await append(session, _called(row, arguments))
             return _entry(row)
 
     async def mark_sent(self, entry: Entry) -> None:
-        """Say that the call leaves now. Nothing of it may leave before this returns."""
+        """Say that the call leaves now. Nothing of it may leave before this returns.
+
+        Raises:
+            ConflictError: another gateway has taken the call up.
+        """
         # The first time it was sent counts: from then on the system may forget its key.
-        await self._update(entry, state=State.SENT, sent=func.coalesce(_TABLE.c.sent, utc_now()))
+        sent = func.coalesce(_TABLE.c.sent, utc_now())
+        mine = update(_TABLE).where(_TABLE.c.id == entry.id, _TABLE.c.boot == self._boot)
+        async with self._store.write() as session:
+            marked = await session.scalar(mine.values(state=State.SENT, sent=sent).returning(_TABLE.c.id))
+        if marked is None:
+            raise _taken_up()
 
     async def settle(self, entry: Entry, observation: Observation, seconds: float) -> None:
-        """Record the outcome.
+        """Record the outcome; one that another gateway recorded meanwhile stands.
 
         Args:
             entry: the call.
             observation: what the model is told.
             seconds: wall seconds it took.
         """
-        await self._update(
-            entry,
-            state=State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE,
-            observation=observation.model_dump(mode="json"),
-            finished=utc_now(),
-            seconds=seconds,
-        )
+        unsettled = update(_TABLE).where(_TABLE.c.id == entry.id, _TABLE.c.observation.is_(None))
+        async with self._store.write() as session:
+            settled = await session.scalar(
+                unsettled.values(
+                    state=State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE,
+                    observation=observation.model_dump(mode="json"),
+                    finished=utc_now(),
+                    seconds=seconds,
+                ).returning(_TABLE.c.id)
+            )
+            if settled is not None:
+                details: JsonObject = {"invocation": settled, "seconds": round(seconds, 6)}
+                await append(
+                    session, Deed(Action.TOOL_FINISHED, entry.tool, observation.status, entry.episode, details)
+                )
 
     async def recover(self) -> tuple[Entry, ...]:
         """Settle what an earlier process sent and did not live to record; returns what is now in doubt."""
@@ -179,8 +202,7 @@ class Ledger:
                 select(InvocationRow).where(InvocationRow.state == State.SENT, InvocationRow.boot != self._boot)
             )
             lost = [row for row in rows if _is_lost(row, utc_now())]
-            for row in lost:
-                _doubt(row)
+            await append(session, *map(_doubt, lost))
             return tuple(_entry(row) for row in lost)
 
     async def of_episode(self, episode: str) -> tuple[Invocation, ...]:
@@ -192,10 +214,6 @@ class Ledger:
                 .order_by(InvocationRow.step, InvocationRow.call, InvocationRow.id)
             )
             return tuple(_invocation(row) for row in rows)
-
-    async def _update(self, entry: Entry, **values: Any) -> None:
-        async with self._store.write() as session:
-            await session.execute(update(_TABLE).where(_TABLE.c.id == entry.id).values(**values))
 
     def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> InvocationRow:
         return InvocationRow(
@@ -238,6 +256,11 @@ def _require_same(row: InvocationRow, intent: Intent) -> None:
         )
 
 
+def _taken_up() -> ConflictError:
+    """Said by a gateway that lost its store and does not know it yet."""
+    return ConflictError("Another gateway has taken this call up.", mend="Repeat it with the same key.")
+
+
 def _is_lost(row: InvocationRow, now: datetime) -> bool:
     """Whether a row that nobody works on must be taken for done perhaps."""
     if row.state != State.SENT or row.resend == Resend.ALWAYS:
@@ -246,11 +269,24 @@ def _is_lost(row: InvocationRow, now: datetime) -> bool:
     return not (row.resend == Resend.SOON and remembered)
 
 
-def _doubt(row: InvocationRow) -> None:
+def _called(row: InvocationRow, arguments: JsonObject) -> Deed:
+    details: JsonObject = {
+        "invocation": row.id,
+        "arguments": arguments,
+        "arguments_hash": row.arguments_hash,
+        "approval": row.approval,
+    }
+    return Deed(Action.TOOL_CALLED, row.tool, "started", row.episode, details)
+
+
+def _doubt(row: InvocationRow) -> Deed:
+    """Let a call be in doubt for good; the entry that says so."""
     observation = Observation(status=CallStatus.IN_DOUBT, content=LOST_WITH_THE_GATEWAY)
     now = utc_now()
     row.state, row.observation = State.IN_DOUBT, observation.model_dump(mode="json")
     row.finished, row.seconds = now, (now - row.started).total_seconds()
+    details: JsonObject = {"invocation": row.id, "principal": row.principal}
+    return Deed(Action.TOOL_FINISHED, row.tool, observation.status, row.episode, details)
 
 
 def _entry(row: InvocationRow) -> Entry:

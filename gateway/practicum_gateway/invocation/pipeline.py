@@ -11,6 +11,7 @@ from opentelemetry.trace import Tracer
 from pydantic import JsonValue
 
 from practicum.contracts.access import ApprovalStatus, Decision, Outcome
+from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import Mode
 from practicum.contracts.episodes import EpisodeMode, EventType
@@ -22,6 +23,9 @@ from practicum_connectors.response.observe import Observed
 from practicum_gateway.access.approvals import Approvals, Question
 from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.access.rules import Actor
+from practicum_gateway.audit.audit import Audit
+from practicum_gateway.audit.log import Deed
+from practicum_gateway.audit.who import acting_as
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.invocation import outcomes
 from practicum_gateway.invocation.artifacts import Artifacts
@@ -50,6 +54,7 @@ class Pipeline:
         approvals: Approvals,
         ledger: Ledger,
         artifacts: Artifacts,
+        audit: Audit,
         events: EventSink,
         tracer: Tracer,
         call_seconds: float = 600.0,
@@ -62,6 +67,7 @@ class Pipeline:
             approvals: asks people.
             ledger: makes sure of once.
             artifacts: keeps bytes that no model is shown.
+            audit: where it is written down that a call was not made.
             events: where an episode's events go.
             tracer: makes the spans of the calls.
             call_seconds: the most that a call may take; a connector may allow less.
@@ -71,6 +77,7 @@ class Pipeline:
         self._approvals = approvals
         self._ledger = ledger
         self._artifacts = artifacts
+        self._audit = audit
         self._events = events
         self._tracer = tracer
         self._seconds = call_seconds
@@ -118,13 +125,16 @@ class Pipeline:
             await asyncio.wait(tasks, timeout=min(self._seconds, _DRAIN_SECONDS))
 
     async def _observed(self, intent: Intent) -> Observation:
-        with tool_span(self._tracer, intent.tool, intent.episode) as span:
+        # What is done about the call is done on behalf of whoever wants it, not of who drives the episode.
+        with acting_as(intent.principal.who), tool_span(self._tracer, intent.tool, intent.episode) as span:
             try:
                 observation = await self._perform(intent)
             except (CallError, NotFoundError) as error:
                 refused = outcomes.mendable(error)
                 span.ended(refused.status)
-                await self._refuse(intent, refused)
+                await self._end(intent, refused)
+                if isinstance(error, NotFoundError):
+                    await self._note_denial(intent, "not_found")
                 raise
             span.ended(observation.status)
             return observation
@@ -144,10 +154,10 @@ class Pipeline:
         actor = Actor(intent.principal.name, intent.principal.role)
         decision = await self._rulebook.decide(tool, actor, await self._opened(intent, tool))
         if decision.outcome is Outcome.DENY:
-            return await self._refuse(intent, outcomes.refused(decision))
+            return await self._refuse(intent, outcomes.refused(decision), rule=decision.rule)
         copy = await self._copy(intent, tool)
         if isinstance(copy, Observation):
-            return await self._refuse(intent, copy)
+            return await self._refuse(intent, copy, why=copy.content)
 
         async with self._catalogue.reach(tool.connector, copy=copy) as connector:
             # validate
@@ -180,8 +190,7 @@ class Pipeline:
             await self._artifacts.keep(intent.scope, seen.payloads)
             if seen.departures and copy is None:
                 await self._catalogue.drifted(tool.name)
-        await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
-        return observation
+        return await self._end(intent, observation)
 
     async def _find(self, name: str) -> Tool | None:
         """The tool, if it is still there: a recorded outcome outlives its connector."""
@@ -235,7 +244,7 @@ class Pipeline:
             return approval.id
         if approval.status is ApprovalStatus.PENDING:
             return outcomes.waiting(approval, intent.key)
-        return await self._refuse(intent, outcomes.unapproved(approval))
+        return await self._refuse(intent, outcomes.unapproved(approval), approval=approval.id, why=approval.status)
 
     async def _exchange(
         self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry
@@ -260,8 +269,18 @@ class Pipeline:
             timeout_seconds=self._seconds,
         )
 
-    async def _refuse(self, intent: Intent, observation: Observation) -> Observation:
-        """Tell the episode of a call that was not made."""
+    async def _refuse(self, intent: Intent, observation: Observation, **details: JsonValue) -> Observation:
+        """Write down that a call may not be made, and tell the episode."""
+        await self._note_denial(intent, "denied", **details)
+        return await self._end(intent, observation)
+
+    async def _note_denial(self, intent: Intent, outcome: str, **details: JsonValue) -> None:
+        # No connector was reached that could take secrets out of the arguments: their hash has to do.
+        details["arguments_hash"] = intent.arguments_hash
+        await self._audit.note(Deed(Action.TOOL_DENIED, intent.tool, outcome, intent.episode, details))
+
+    async def _end(self, intent: Intent, observation: Observation) -> Observation:
+        """Tell the episode how a call ended."""
         await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
         return observation
 

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from practicum.contracts.base import utc_now
+from practicum.contracts.audit import Action
+from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.evaluation import Comparison
 from practicum.contracts.models import ModelSpec, reference
 from practicum.contracts.promotion import Change, Promotion, PromotionRequest
 from practicum.errors import ConflictError, NotFoundError
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.models.evidence import judge
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.versions import template_fault
@@ -148,8 +150,11 @@ async def _change(
         at=now,
     )
     session.add(written)
+    details: JsonObject = {"from": row.version, "to": version, "override": override}
     row.version, row.updated = version, now
     await session.flush()
+    action = Action.MODEL_ROLLED_BACK if change is Change.ROLLED_BACK else Action.MODEL_PROMOTED
+    await append(session, Deed(action, row.alias, details=details))
     return _promotion(written)
 
 

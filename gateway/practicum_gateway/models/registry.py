@@ -8,10 +8,12 @@ from pydantic import TypeAdapter
 from sqlalchemy import and_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.promotion import Change
 from practicum.errors import ConfigurationError, ConflictError, NotFoundError, RequestError
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.models.versions import (
     check_settings,
     info_of,
@@ -73,7 +75,7 @@ class Registry:
                 of its examples is not registered.
         """
         await self._check(spec)
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:
             row = await session.get(ModelRow, spec.alias, with_for_update=True)
             kept = await self._keep(session, spec, by)
             before = None if row is None else row.version
@@ -93,6 +95,7 @@ class Registry:
                         at=now,
                     )
                 )
+            await append(session, _registered(kept, current=True))
         return info_of(kept)
 
     async def add(self, spec: ModelSpec, *, by: str) -> ModelVersion:
@@ -111,7 +114,9 @@ class Registry:
         async with self._store.write() as session:
             if await session.get(ModelRow, spec.alias, with_for_update=True) is None:
                 raise NotFoundError(f"There is no model '{spec.alias}'.", mend="Register its first version with POST.")
-            version = version_of(await self._keep(session, spec, by, exactly=True))
+            kept = await self._keep(session, spec, by, exactly=True)
+            version = version_of(kept)
+            await append(session, _registered(kept, current=False))
         return next(each for each in await self.versions(spec.alias) if each.version == version)
 
     async def _check(self, spec: ModelSpec) -> None:
@@ -188,7 +193,19 @@ class Registry:
                 ModelChangeRow(alias=alias, change=Change.REMOVED, from_version=row.version, principal=by, at=now)
             )
             await session.delete(row)
+            await append(session, Deed(Action.MODEL_REMOVED, alias, details={"version": row.version}))
         self._parsed = {key: model for key, model in self._parsed.items() if key[0] != alias}
+
+    async def seal_anew(self) -> int:
+        """Seal every provider's key that an older key sealed under the present one; how many they were."""
+        count = 0
+        async with self._store.write() as session:
+            kept = select(ModelVersionRow).where(ModelVersionRow.api_key.is_not(None)).with_for_update()
+            for row in await session.scalars(kept):
+                sealed = self._vault.sealed_anew(row.api_key or "", _purpose(row.alias))
+                if sealed is not None:
+                    row.api_key, count = sealed, count + 1
+        return count
 
     async def _load(self, name: str) -> RegisteredModel:
         alias, wanted = parted(name)
@@ -230,6 +247,11 @@ class Registry:
         row.api_key = None if spec.api_key is None else self._vault.seal(spec.api_key, _purpose(spec.alias))
         row.updated = now
         return kept
+
+
+def _registered(spec: ModelSpec, *, current: bool) -> Deed:
+    details: JsonObject = {"version": version_of(spec), "provider": spec.provider, "current": current}
+    return Deed(Action.MODEL_REGISTERED, spec.alias, details=details)
 
 
 _NAMED = and_(ModelVersionRow.alias == ModelRow.alias, ModelVersionRow.version == ModelRow.version)

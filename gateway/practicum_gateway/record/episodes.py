@@ -7,12 +7,14 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from practicum.contracts.base import utc_now
+from practicum.contracts.audit import Action
+from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.episodes import Driver, Episode, EpisodeRequest, EpisodeResult, EpisodeStatus, RewardRequest
 from practicum.contracts.models import Sampling
 from practicum.contracts.tools import Tool
 from practicum.contracts.trajectory import Reward
 from practicum.errors import ConflictError, NotFoundError
+from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.record.canonical import digest
 from practicum_gateway.record.events import Events, append_event
 from practicum_gateway.record.toolsets import Toolsets
@@ -49,6 +51,7 @@ class EpisodeRecords:
                     session.add(row)
                     await session.flush()
                     await _open(session, new)
+                    await append(session, _started(new))
         except IntegrityError:
             # Another replica began it at the same moment.
             async with self._store.read() as session:
@@ -131,6 +134,7 @@ class EpisodeRecords:
                 row.status, row.ended, row.result = result.status, utc_now(), result.model_dump(mode="json")
                 await session.flush()
                 await append_event(session, episode, "episode.ended", None, {"result": row.result})
+                await append(session, _ended(row, result))
         self._events.announce(episode)
         return (await self.get(episode)).episode, first
 
@@ -141,6 +145,7 @@ class EpisodeRecords:
             for table in (MessageRow, EventRow):
                 await session.execute(delete(table).where(table.episode == episode))
             await session.delete(row)
+            await append(session, Deed(Action.EPISODE_ENDED, episode, "withdrawn", episode))
 
     async def stand(self, episode: str, status: EpisodeStatus) -> None:
         """Say that a running episode waits, or that a waiting one runs; an ended one stays as it is."""
@@ -187,6 +192,8 @@ class EpisodeRecords:
                     episode=episode, reward=request.reward, source=request.source, reason=request.reason, at=utc_now()
                 )
             )
+            details: JsonObject = {"reward": request.reward, "source": request.source, "reason": request.reason}
+            await append(session, Deed(Action.EPISODE_REWARDED, episode, episode=episode, details=details))
         return (await self.get(episode)).episode
 
     async def rewards(self, episode: str) -> tuple[Reward, ...]:
@@ -218,6 +225,26 @@ class EpisodeRecords:
             row = await _locked(session, episode)
             call, row.placed = row.placed, row.placed + 1
             return max(row.chats - 1, 0), call
+
+
+def _started(new: NewEpisode) -> Deed:
+    request = new.request
+    details: JsonObject = {
+        "principal": new.principal,
+        "model": new.model,
+        "version": new.version,
+        "driver": request.driver,
+        "mode": request.mode,
+        "tools": list(request.tools),
+    }
+    return Deed(Action.EPISODE_STARTED, new.id, episode=new.id, details=details)
+
+
+def _ended(row: EpisodeRow, result: EpisodeResult) -> Deed:
+    cancelled = result.status is EpisodeStatus.CANCELLED
+    details: JsonObject = {"principal": row.principal, "cause": result.cause, "steps": result.steps}
+    action = Action.EPISODE_CANCELLED if cancelled else Action.EPISODE_ENDED
+    return Deed(action, row.id, result.status, row.id, details)
 
 
 async def _open(session: AsyncSession, new: NewEpisode) -> None:

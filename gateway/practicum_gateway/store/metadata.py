@@ -11,6 +11,7 @@ from practicum_gateway.store import (
     model_tables,
     practice_tables,
     record_tables,
+    secret_tables,
 )
 from practicum_gateway.store.engine import Base
 
@@ -23,6 +24,7 @@ TABLES = (
     model_tables,
     practice_tables,
     record_tables,
+    secret_tables,
 )
 """The modules that define tables."""
 

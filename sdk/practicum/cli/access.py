@@ -1,4 +1,4 @@
-"""`practicum rules`, `practicum access` and `practicum keys`: who may call what."""
+"""`practicum rules`, `access`, `keys` and `secrets`: who may call what, and with which credentials."""
 
 from typing import Annotated
 
@@ -12,6 +12,7 @@ from practicum.contracts.access import Role, RuleSet
 
 rules_app = typer.Typer(help="Decide which calls are allowed, denied, or asked about.", no_args_is_help=True)
 access_app = typer.Typer(help="Ask what the access rules would say.", no_args_is_help=True)
+secrets_app = typer.Typer(help="Exchange the key that seals stored credentials.", no_args_is_help=True)
 keys_app = typer.Typer(help="Issue and withdraw keys to the gateway.", no_args_is_help=True)
 
 
@@ -138,3 +139,14 @@ def revoke_key(
         show_json({"revoked": key})
     else:
         say(f"Revoked {key}.")
+
+
+@secrets_app.command("rotate")
+def rotate_secrets(as_json: JsonOption = False) -> None:
+    """Seal every stored credential under a new key; calls go on meanwhile."""
+    with connect() as client:
+        done = client.secrets.rotate()
+    if as_json:
+        show_json(done)
+    else:
+        say(f"{done.credentials} credentials are sealed under the key {done.key_id}.")

@@ -12,6 +12,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from practicum.cli.yaml_text import parse_yaml
 from practicum.contracts.base import JsonObject
 from practicum.errors import ConfigurationError
+from practicum.halves import without_halves
 from practicum.tasks import Suite, load_suite
 
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
@@ -129,7 +130,7 @@ def _value_of(source: str) -> object:
             f"{source} is HTML or XML.", mend="Give the JSON or YAML itself, not the page that shows it."
         )
     if not source.endswith((".yaml", ".yml")) and text.lstrip()[:1] in ("{", "["):
-        return json_of(text, source)
+        return json_of(without_halves(text.encode()).decode(), source)
     return parse_yaml(text, source)
 
 

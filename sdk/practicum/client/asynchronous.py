@@ -20,6 +20,12 @@ from practicum.contracts.trajectory import Trajectory
 from practicum.errors import GatewayUnavailableError
 
 
+class AsyncSecrets(AsyncResource):
+    """The credentials that the gateway keeps; none is ever shown."""
+
+    rotate = AsyncEndpoint(access.rotate_secrets)
+
+
 class AsyncTenants(AsyncResource):
     """Parts of a company that share the installation and see nothing of each other; for the main one's admins."""
 
@@ -234,6 +240,7 @@ class AsyncPracticum:
         self.models = AsyncModels(self._transport)
         self.rules = AsyncRules(self._transport)
         self.keys = AsyncKeys(self._transport)
+        self.secrets = AsyncSecrets(self._transport)
         self.tenants = AsyncTenants(self._transport)
 
     def __repr__(self) -> str:

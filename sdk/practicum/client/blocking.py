@@ -21,6 +21,12 @@ from practicum.errors import GatewayUnavailableError
 POLL_SECONDS = 0.2
 
 
+class Secrets(Resource):
+    """The credentials that the gateway keeps; none is ever shown."""
+
+    rotate = Endpoint(access.rotate_secrets)
+
+
 class Tenants(Resource):
     """Parts of a company that share the installation and see nothing of each other; for the main one's admins."""
 
@@ -277,6 +283,7 @@ class Practicum:
         self.models = Models(self._transport)
         self.rules = Rules(self._transport)
         self.keys = Keys(self._transport)
+        self.secrets = Secrets(self._transport)
         self.tenants = Tenants(self._transport)
 
     def __repr__(self) -> str:

@@ -8,12 +8,15 @@ from importlib.metadata import version
 from typing import Any
 
 import httpx
+from pydantic_core import PydanticSerializationError
 
 from practicum.client.address import Address
 from practicum.client.call import Call, T
 from practicum.client.faults import parsed, refusal, typed_faults
 from practicum.client.stream import EventBuffer
+from practicum.contracts.base import Value
 from practicum.contracts.tenants import TENANT_HEADER
+from practicum.errors import RequestError
 
 
 def trace_headers() -> dict[str, str]:
@@ -28,6 +31,21 @@ def trace_headers() -> dict[str, str]:
     parent = f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
     state = context.trace_state.to_header()
     return {"traceparent": parent, **({"tracestate": state} if state else {})}
+
+
+def _written(body: Value) -> bytes:
+    """A body as JSON.
+
+    Raises:
+        RequestError: it holds what UTF-8 cannot carry.
+    """
+    try:
+        return body.model_dump_json().encode()
+    except PydanticSerializationError:
+        raise RequestError(
+            "What is sent holds half of a character (a lone surrogate, such as `\\ud83d`), which no text can carry.",
+            mend="Leave it out, or write the whole character.",
+        ) from None
 
 
 class _Connection:
@@ -54,11 +72,15 @@ class _Connection:
         }
 
     def request(self, call: Call[Any], client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """A call as httpx sends it."""
+        """A call as httpx sends it.
+
+        Raises:
+            RequestError: its body holds what UTF-8 cannot carry.
+        """
         headers = trace_headers()
         if call.body is not None:
             headers["content-type"] = "application/json"
-        content = None if call.body is None else call.body.model_dump_json().encode()
+        content = None if call.body is None else _written(call.body)
         return client.build_request(call.method, call.path, params=call.query or None, content=content, headers=headers)
 
     def stream_request(self, call: Call[Any], client: httpx.Client | httpx.AsyncClient, quiet: float) -> httpx.Request:

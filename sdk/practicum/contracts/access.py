@@ -18,6 +18,8 @@ class Role(StrEnum):
     AGENT = "agent"
     WORKER = "worker"
     """The process that drives durable episodes; it calls on an episode's behalf, never on its own."""
+    AUDITOR = "auditor"
+    """Reads what was done and who may do it; changes nothing and calls no tool."""
 
 
 class Outcome(StrEnum):
@@ -215,6 +217,18 @@ class KeyInfo(Value):
     episode: str | None = None
     expires: datetime | None = None
     revoked: bool = False
+
+
+class SealReport(Value):
+    """What an exchange of the key that seals credentials did.
+
+    Attributes:
+        key_id: tells the new key's seals from others.
+        credentials: how many credentials were sealed anew.
+    """
+
+    key_id: str
+    credentials: int
 
 
 class IssuedKey(Value):

@@ -3,7 +3,7 @@
 import json
 from enum import StrEnum
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from practicum.contracts.base import JsonObject, Value
 
@@ -163,6 +163,8 @@ class CallRequest(Value):
         arguments: the tool's arguments.
         idempotency_key: a repeated key returns the recorded outcome and does not call again.
     """
+
+    model_config = ConfigDict(allow_inf_nan=False)  # what is no JSON is refused; else it would go out as null
 
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)

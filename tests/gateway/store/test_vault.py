@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from practicum.errors import ConfigurationError
-from practicum_gateway.store.vault import Vault, new_master_key
+from practicum_gateway.store.vault import LocalMasterKey, Sealer, Vault, new_key
 
 KEY = bytes(range(32))
 
@@ -44,7 +44,7 @@ def test_a_changed_seal_does_not_open(change: Callable[[str], str]) -> None:
 
 
 def test_another_master_key_is_said_in_words() -> None:
-    sealed = Vault(new_master_key()).seal("secret", "crm")
+    sealed = Vault(new_key()).seal("secret", "crm")
     with pytest.raises(ConfigurationError, match="another master key"):
         Vault(KEY).open(sealed, "crm")
 
@@ -58,4 +58,31 @@ def test_a_short_master_key_is_refused_without_being_repeated() -> None:
 def test_fingerprints_tell_equal_from_other() -> None:
     vault = Vault(KEY)
     assert vault.fingerprint("a") == vault.fingerprint("a") != vault.fingerprint("b")
-    assert vault.fingerprint("a") != Vault(new_master_key()).fingerprint("a")
+    assert vault.fingerprint("a") != Vault(new_key()).fingerprint("a")
+
+
+def test_a_vault_opens_what_any_of_its_keys_sealed_and_seals_with_the_latest() -> None:
+    vault = Vault(KEY)
+    older = vault.seal("secret", "crm")
+    vault.take(Sealer(new_key()), seals=True)
+    newer = vault.sealed_anew(older, "crm")
+    assert newer is not None
+    assert newer.split(":")[1] == vault.key_id != older.split(":")[1]
+    assert (vault.open(older, "crm"), vault.open(newer, "crm")) == ("secret", "secret")
+    assert vault.sealed_anew(newer, "crm") is None
+    with pytest.raises(ConfigurationError):
+        vault.sealed_anew(older, "erp")
+
+
+def test_a_master_key_opens_what_former_ones_wrapped() -> None:
+    former, present, key = new_key(), new_key(), new_key()
+    wrapped = LocalMasterKey(former).wrap(key, "one")
+    assert LocalMasterKey(present, [former]).unwrap(wrapped, "one") == (key, True)
+    again = LocalMasterKey(present, [former]).wrap(key, "one")
+    assert LocalMasterKey(present).unwrap(again, "one") == (key, False)
+    for wrong in (LocalMasterKey(present), LocalMasterKey(former).of_tenant("sales")):
+        with pytest.raises(ConfigurationError, match="another master key"):
+            wrong.unwrap(wrapped, "one")
+    with pytest.raises(ConfigurationError, match="changed or moved"):
+        LocalMasterKey(former).unwrap(wrapped, "two")
+    assert base64.b64encode(former).decode() not in repr(LocalMasterKey(former))

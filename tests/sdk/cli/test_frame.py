@@ -30,6 +30,7 @@ COMMANDS = {
         "rules",
         "access",
         "keys",
+        "secrets",
         "tenants",
         "up",
         "doctor",
@@ -45,6 +46,7 @@ COMMANDS = {
     "rules": ("show", "set"),
     "access": ("explain",),
     "keys": ("create", "list", "revoke"),
+    "secrets": ("rotate",),
     "tenants": ("create", "list", "key", "remove"),
 }
 

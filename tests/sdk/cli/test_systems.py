@@ -16,6 +16,7 @@ from practicum.contracts.access import (
     Role,
     Rule,
     RuleSet,
+    SealReport,
 )
 from practicum.contracts.connectors import Connector, ConnectorReport, Fidelity, Mode, OperationReport
 from practicum.contracts.models import ModelInfo, Provider
@@ -265,6 +266,21 @@ def test_calling_a_tool(gateway: StandIn, practicum: Types, status: str, exit_st
     assert ("--key k-1" in shown.err) == (status == "waiting")
 
 
+@pytest.mark.parametrize(("given", "said"), [(r'{"name": "\ud83d"}', "half of a character"), ('{"id": NaN}', "finite")])
+def test_arguments_that_cannot_travel_are_refused_in_words(
+    gateway: StandIn, practicum: Types, given: str, said: str
+) -> None:
+    shown = practicum("tools", "call", "crm_get_order", given)
+    assert (shown.status, gateway.seen) == (2, [])
+    assert said in shown.err
+
+
+def test_half_a_character_in_a_document_does_not_lose_it(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
+    (tmp_path / "crm.json").write_text(r'{"openapi": "3.1.0", "info": {"title": "a\ud83d"}}')
+    practicum("connectors", "add", "crm", str(tmp_path / "crm.json"))
+    assert gateway.seen[0].json["document"]["info"]["title"] == "a\ufffd"
+
+
 def test_arguments_come_from_a_file_too(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     gateway.on("POST", "/v1/tools/crm_get/call", Observation(status=CallStatus.OK, content="{}"))
     path = tmp_path / "arguments.json"
@@ -386,3 +402,9 @@ def test_tenants(gateway: StandIn, practicum: Types) -> None:
     refused = practicum("tenants", "remove", "sales")
     assert (refused.status, "--yes" in refused.err) == (2, True)
     assert practicum("tenants", "remove", "sales", "--yes").out == "Removed sales.\n"
+
+
+def test_secrets(gateway: StandIn, practicum: Types) -> None:
+    gateway.on("POST", "/v1/secrets/rotate", SealReport(key_id="12ab34cd", credentials=3))
+    assert practicum("secrets", "rotate").out == "3 credentials are sealed under the key 12ab34cd.\n"
+    assert practicum("secrets", "rotate", "--json").json == {"key_id": "12ab34cd", "credentials": 3}

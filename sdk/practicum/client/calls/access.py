@@ -1,7 +1,16 @@
 """Calls about access rules and keys."""
 
 from practicum.client.call import Call, build, nothing, path, read
-from practicum.contracts.access import ExplainRequest, Explanation, IssuedKey, KeyInfo, KeyRequest, Role, RuleSet
+from practicum.contracts.access import (
+    ExplainRequest,
+    Explanation,
+    IssuedKey,
+    KeyInfo,
+    KeyRequest,
+    Role,
+    RuleSet,
+    SealReport,
+)
 from practicum.contracts.base import JsonObject
 
 
@@ -71,3 +80,12 @@ def revoke_key(key: str) -> Call[None]:
         NotFoundError: there is none of this id.
     """
     return Call("DELETE", path("/v1/keys/{}", key), nothing)
+
+
+def rotate_secrets() -> Call[SealReport]:
+    """Seal every stored credential under a new key of the store; calls go on meanwhile.
+
+    Raises:
+        ForbiddenError: the key is no administrator's.
+    """
+    return Call("POST", "/v1/secrets/rotate", read(SealReport))

@@ -1,0 +1,124 @@
+"""The log itself: an entry is appended in the transaction of its deed, so that neither is there without the other."""
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pydantic import JsonValue, TypeAdapter
+from sqlalchemy import Table, insert, select, text
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from practicum.audit import canonical, hash_of_details, hash_of_entry
+from practicum.contracts.audit import GENESIS, Action, AuditEntry, AuditHead
+from practicum.contracts.base import JsonObject, utc_now
+from practicum_gateway.audit.who import Who, acting
+from practicum_gateway.store.audit_tables import AuditRow
+from practicum_gateway.telemetry import current_trace_id
+
+TABLE = cast("Table", AuditRow.__table__)
+VALUE_BYTES = 4096
+"""The most that one of the details may take; of a larger one only its size is kept."""
+_SALT_BYTES = 16
+_LOCK = 7_305_124_002  # any number that nothing else in the database uses as an advisory lock
+_HEAD = select(TABLE.c.sequence, TABLE.c.hash).order_by(TABLE.c.sequence.desc()).limit(1)
+_INSERT = insert(TABLE)
+_DETAILS: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that was done.
+
+    Attributes:
+        action: what.
+        subject: to what.
+        outcome: how it went.
+        episode: in which episode.
+        details: more of it, without secrets; None values are left out.
+        who: the actor, where it is not who acts at present.
+        trace: its trace, where it is not the present one.
+    """
+
+    action: Action
+    subject: str
+    outcome: str = "ok"
+    episode: str | None = None
+    details: JsonObject = field(default_factory=dict[str, JsonValue])
+    who: Who | None = None
+    trace: str | None = None
+
+
+async def append(session: AsyncSession, *deeds: Deed) -> AuditHead:
+    """Append entries within a transaction, as the last of what it does: writers of the log take turns from here on.
+
+    Returns:
+        The log's last entry then.
+    """
+    if session.get_bind().dialect.name == "postgresql":  # SQLite's writers take turns anyway
+        await session.execute(
+            text("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), :lock))"), {"lock": _LOCK}
+        )
+    head = await head_of(session)
+    for deed in deeds:
+        entry = _after(head, deed)
+        await session.execute(_INSERT, _values(entry))
+        head = entry.head
+    return head
+
+
+async def head_of(session: AsyncSession) -> AuditHead:
+    """The last entry."""
+    last = (await session.execute(_HEAD)).one_or_none()
+    return AuditHead(sequence=0, hash=GENESIS) if last is None else AuditHead(sequence=last[0], hash=last[1])
+
+
+def entry_of(row: AuditRow) -> AuditEntry:
+    """A row as it is shown."""
+    details = None if row.details is None else _DETAILS.validate_json(row.details)
+    return AuditEntry.model_validate(
+        {name: getattr(row, name) for name in AuditEntry.model_fields} | {"details": details}
+    )
+
+
+def _after(head: AuditHead, deed: Deed) -> AuditEntry:
+    """The entry of a deed behind the last one."""
+    who, salt, details = deed.who or acting(), secrets.token_hex(_SALT_BYTES), bounded(deed.details)
+    entry = AuditEntry(
+        sequence=head.sequence + 1,
+        at=utc_now(),
+        actor=_text(who.name, 100),
+        role=_text(who.role, 20),
+        key=_text(who.key, 60),
+        action=deed.action,
+        subject=_text(deed.subject, 200),
+        outcome=_text(deed.outcome, 40),
+        episode=deed.episode,
+        trace=deed.trace or current_trace_id(),
+        details=details,
+        salt=salt,
+        details_hash=hash_of_details(salt, details),
+        previous=head.hash,
+        hash="",
+    )
+    return entry.model_copy(update={"hash": hash_of_entry(entry)})
+
+
+def _values(entry: AuditEntry) -> dict[str, Any]:
+    """The row of an entry."""
+    details = None if entry.details is None else canonical(entry.details).decode()
+    return {name: getattr(entry, name) for name in AuditEntry.model_fields} | {"details": details}
+
+
+def _text(text: str, most: int) -> str:
+    """A text as every database takes it: somebody may call a tool that is named by half a character."""
+    return text[:most].encode(errors="replace").decode().replace("\0", "?")
+
+
+def bounded(details: JsonObject) -> JsonObject:
+    """Details of which no single one is large; those that are None are left out."""
+    return {name: _bounded(value) for name, value in details.items() if value is not None}
+
+
+def _bounded(value: JsonValue) -> JsonValue:
+    size = len(canonical(value))
+    return value if size <= VALUE_BYTES else {"left_out_bytes": size}

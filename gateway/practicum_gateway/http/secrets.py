@@ -1,0 +1,15 @@
+"""Stored credentials: sealed anew on demand, never shown."""
+
+from fastapi import APIRouter
+
+from practicum.contracts.access import SealReport
+from practicum_gateway.http.dependencies import Caller, Services
+
+router = APIRouter(prefix="/v1/secrets", tags=["secrets"])
+
+
+@router.post("/rotate")
+async def rotate(house: Services, caller: Caller) -> SealReport:
+    """Seal every stored credential under a new key of the store; calls go on meanwhile."""
+    caller.require(to="exchange the key that seals credentials")
+    return await house.rotation.rotate()

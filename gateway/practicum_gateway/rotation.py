@@ -1,0 +1,46 @@
+"""Keys that seal: opened with the house, exchanged while it works."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from practicum.contracts.access import SealReport
+from practicum_gateway.store.data_keys import DataKeys
+
+SealAnew = Callable[[], Awaitable[int]]
+"""Seals anew what an older key sealed; says how many credentials that were."""
+
+
+class Rotation:
+    """Opens the data keys and exchanges them; whoever keeps credentials seals them anew."""
+
+    def __init__(self, keys: DataKeys, keepers: Sequence[SealAnew]) -> None:
+        """Put the parts together.
+
+        Args:
+            keys: the store's data keys.
+            keepers: each seals anew what it keeps.
+        """
+        self._keys = keys
+        self._keepers = tuple(keepers)
+
+    async def open(self) -> None:
+        """Take the keys up, and seal anew what a former master key or an exchange that broke off left.
+
+        Raises:
+            ConfigurationError: the store was sealed under another master key.
+        """
+        await self._keys.open()
+        await self._seal_anew()
+
+    async def rotate(self) -> SealReport:
+        """Seal everything under a new data key; calls go on meanwhile.
+
+        Raises:
+            ConfigurationError: a credential does not open; it and its key stay as they are.
+        """
+        key_id = await self._keys.renew()
+        return SealReport(key_id=key_id, credentials=await self._seal_anew())
+
+    async def _seal_anew(self) -> int:
+        count = sum([await keeper() for keeper in self._keepers])
+        await self._keys.forget_all_but_latest()
+        return count
