@@ -142,7 +142,7 @@ class Ledger:
                 taken the call up.
         """
         async with self._store.write() as session:
-            row = await _find(session, intent)
+            row = await _find(session, intent, for_update=True)
             if row is None:
                 row = self._row(intent, arguments, resend)
                 session.add(row)
@@ -240,12 +240,9 @@ class Ledger:
         )
 
 
-async def _find(session: AsyncSession, intent: Intent) -> InvocationRow | None:
-    return await session.scalar(
-        select(InvocationRow)
-        .where(InvocationRow.scope == intent.scope, InvocationRow.key == intent.key)
-        .with_for_update()
-    )
+async def _find(session: AsyncSession, intent: Intent, *, for_update: bool = False) -> InvocationRow | None:
+    query = select(InvocationRow).where(InvocationRow.scope == intent.scope, InvocationRow.key == intent.key)
+    return await session.scalar(query.with_for_update() if for_update else query)
 
 
 def _require_same(row: InvocationRow, intent: Intent) -> None:
