@@ -4,11 +4,20 @@ import asyncio
 import ipaddress
 import socket
 
+_ALLOW = "Register the connector with `private_network` (--private-network) if it is meant to be reached."
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class AddressError(Exception):
-    """A host cannot be resolved, or leads where the connector may not go; its text says which."""
+    """A host cannot be resolved, or leads where the connector may not go; its text says which.
+
+    Attributes:
+        mend: the way out.
+    """
+
+    def __init__(self, detail: str, mend: str) -> None:
+        super().__init__(detail)
+        self.mend = mend
 
 
 async def public_address(host: str, port: int) -> str:
@@ -20,11 +29,11 @@ async def public_address(host: str, port: int) -> str:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise AddressError(f"The host {host!r} is not known.") from None
+        raise AddressError(f"The host {host!r} is not known.", "Check the address for a slip of the pen.") from None
     addresses = [str(entry[4][0]) for entry in found]
     private = [address for address in addresses if not is_public(address)]
     if private or not addresses:
-        raise AddressError(f"The host {host!r} has a private address.")
+        raise AddressError(f"The host {host!r} has a private address.", _ALLOW)
     return addresses[0]
 
 
@@ -37,4 +46,6 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+        if ip.is_site_local:  # what fc00::/7 was before, and still routed inside here and there
+            return False
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)

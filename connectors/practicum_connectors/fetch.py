@@ -161,7 +161,7 @@ async def _fetched(send: _Send, url: str, timeout_seconds: float) -> tuple[bytes
         exchange = await send(request, timeout_seconds)
         response = exchange.response
         if exchange.delivery is not Delivery.ANSWERED or response is None:
-            mend = _UNREACHED if exchange.tried else exchange.mend
+            mend = _UNREACHED if exchange.tried else exchange.mend or _UNREACHED
             raise DocumentError(f"{shown(url)} cannot be fetched: {exchange.reason}", mend=mend)
         location = response.header("location")
         if response.status in _REDIRECTS and location:

@@ -24,7 +24,7 @@ from practicum_connectors.catalogue.difference import Compared, State, compared
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compiled import Compiled, compile_document
 from practicum_connectors.document import Document
-from practicum_connectors.document.pointers import as_node
+from practicum_connectors.document.pointers import Node, as_node, is_node
 from practicum_connectors.exchange import origin_of
 from practicum_connectors.sender import Sender
 from practicum_connectors.servers import base_url_of
@@ -141,15 +141,21 @@ def _of_credentials(auth: Auth, before: Document, after: Document) -> Iterator[C
     bound = any(_concerns(auth, scheme) for scheme in mine.values())
     for name in dict.fromkeys((*mine, *theirs)):
         old, new = mine.get(name), theirs.get(name)
-        places = (old and _place(old), new and _place(new))
-        concerned = not bound or any(scheme is not None and _concerns(auth, scheme) for scheme in (old, new))
-        if concerned and places[0] != places[1]:
+        if not bound or any(scheme is not None and _concerns(auth, scheme) for scheme in (old, new)):
+            yield from _of_scheme(f"securitySchemes.{name}", old, new)
+
+
+def _of_scheme(where: str, old: Scheme | None, new: Scheme | None) -> Iterator[Change]:
+    """Each thing that a scheme says otherwise now, on its own: whoever decides has to see a new address whole."""
+    before, after = (dict[str, str]() if scheme is None else dict(_places(_place(scheme))) for scheme in (old, new))
+    for place in sorted(before.keys() | after.keys()):
+        if before.get(place) != after.get(place):
             yield Change(
                 kind=ChangeKind.ADDED if old is None else ChangeKind.REMOVED if new is None else ChangeKind.RETYPED,
                 operation="",
-                where=f"securitySchemes.{name}",
-                before=places[0] and places[0][:_MOST_SHOWN],
-                after=places[1] and places[1][:_MOST_SHOWN],
+                where=f"{where}.{place}",
+                before=before.get(place, "")[:_MOST_SHOWN] or None,
+                after=after.get(place, "")[:_MOST_SHOWN] or None,
                 breaking=True,
             )
 
@@ -163,10 +169,19 @@ def _concerns(auth: SchemeAuth | SchemesAuth, scheme: Scheme) -> bool:
     return scheme.name in auth.schemes if isinstance(auth, SchemesAuth) else stands_for(auth, scheme)
 
 
-def _place(scheme: Scheme) -> str:
+def _place(scheme: Scheme) -> Node:
     said = {key: scheme.node[key] for key in _SAYS_WHERE if key in scheme.node}
     flows = as_node(said.get("flows"))
     addresses = {
         name: {key: flow[key] for key in flow if key != "scopes"} for name in flows if (flow := as_node(flows[name]))
     }
-    return json.dumps(said | ({"flows": addresses} if addresses else {}), sort_keys=True)
+    return said | ({"flows": addresses} if addresses else {})
+
+
+def _places(said: Node, above: str = "") -> Iterator[tuple[str, str]]:
+    """What is said, by the names that lead there."""
+    for key, value in said.items():
+        if is_node(value) and value:
+            yield from _places(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value if isinstance(value, str) else json.dumps(value, sort_keys=True)

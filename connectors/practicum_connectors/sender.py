@@ -101,8 +101,7 @@ class Sender:
             async with asyncio.timeout(timeout_seconds) as bound:
                 return await self._exchange(request, progress, timeout_seconds, tls=tls, watch=watch, bound=bound)
         except AddressError as error:
-            mend = "Register the connector with `private_network` (--private-network) if it is meant to be reached."
-            return Exchange(Delivery.NOT_SENT, reason=str(error), mend=mend, tried=False)
+            return Exchange(Delivery.NOT_SENT, reason=str(error), mend=error.mend, tried=False)
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             reason = f"The request is not valid HTTP ({type(error).__name__})."
             return Exchange(Delivery.NOT_SENT, reason=reason, tried=False)

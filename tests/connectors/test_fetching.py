@@ -67,6 +67,13 @@ async def test_private_addresses_are_refused_unless_allowed(system: System) -> N
     assert system.seen == []
 
 
+async def test_an_address_that_cannot_be_asked_says_how_to_go_on() -> None:
+    for host in ("no.such.host.invalid", "0177.0.0.1"):
+        with pytest.raises(DocumentError) as refused:
+            await fetch_document(f"http://{host}/x")
+        assert "Check the address" in (refused.value.mend or "")
+
+
 async def test_a_dead_server_is_one_clear_error() -> None:
     with pytest.raises(DocumentError, match="cannot be reached"):
         await fetch_document("http://127.0.0.1:1/x", private_network=True)

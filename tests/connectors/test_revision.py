@@ -143,24 +143,36 @@ def test_where_a_credential_goes_waits_for_a_decision() -> None:
         "flows": {"clientCredentials": flow | {"scopes": {"read": "Read", "write": "Write"}}},
     }
     client = ClientCredentialsAuth(client_id="a", client_secret="b")
-    key = ApiKeyAuth(value="k")
+    key, token_url = ApiKeyAuth(value="k"), "flows.clientCredentials.tokenUrl"
     cases: list[tuple[Json, Json, Auth, list[str]]] = [
-        (secured(o=oauth), secured(o=elsewhere), client, ["securitySchemes.o"]),
-        (secured(o=oauth), secured(o=elsewhere), SchemesAuth(schemes={"o": client}), ["securitySchemes.o"]),
+        (secured(o=oauth), secured(o=elsewhere), client, [f"securitySchemes.o.{token_url}"]),
+        (
+            secured(o=oauth),
+            secured(o=elsewhere),
+            SchemesAuth(schemes={"o": client}),
+            [f"securitySchemes.o.{token_url}"],
+        ),
         (secured(o=oauth), secured(o=elsewhere), NoAuth(), []),
         (secured(o=oauth), secured(o=wordier), client, []),
-        (secured(k=KEY), secured(k=KEY | {"name": "X-Other"}), key, ["securitySchemes.k"]),
+        (secured(k=KEY), secured(k=KEY | {"name": "X-Other"}), key, ["securitySchemes.k.name"]),
         (secured(k=KEY, o=oauth), secured(k=KEY, o=elsewhere), key, []),
-        (secured(k=KEY), secured(k=KEY, l=KEY | {"in": "query"}), key, ["securitySchemes.l"]),
+        (
+            secured(k=KEY),
+            secured(k=KEY, l=KEY | {"in": "query"}),
+            key,
+            [f"securitySchemes.l.{part}" for part in ("in", "name", "type")],
+        ),
         (
             secured(b=KEY),
             secured(b=KEY, c={"type": "http", "scheme": "bearer"}),
             BearerAuth(token="t"),
-            ["securitySchemes.c"],
+            ["securitySchemes.c.scheme", "securitySchemes.c.type"],
         ),
     ]
     for before, after, auth, held in cases:
         assert places(compared(before, after, auth)) == held
+    moved = compared(secured(o=oauth), secured(o=elsewhere), client).held
+    assert [(change.before, change.after) for change in moved] == [("https://crm/token", "https://evil/token")]
 
 
 async def test_a_credential_goes_where_the_state_in_force_says(system: System) -> None:

@@ -211,6 +211,7 @@ async def test_private_addresses_are_refused_unless_allowed(system: System) -> N
         ("::", False),
         ("fe80::1%eth0", False),
         ("fc00::1", False),
+        ("fec0::1", False),
         ("::ffff:127.0.0.1", False),
         ("::ffff:8.8.8.8", True),
         ("64:ff9b::7f00:1", False),

@@ -11,6 +11,7 @@ from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from practicum.errors import DocumentError
+from practicum.halves import without_halves
 from practicum_connectors.document.anchors import needs_pointers, with_pointers
 from practicum_connectors.document.items import has_item_schemas, with_lists
 from practicum_connectors.document.parse import no_number, parse, read_file
@@ -114,7 +115,7 @@ def owned(source: Mapping[str, Any]) -> object:
         DocumentError: it holds what is no JSON.
     """
     try:
-        return json.loads(json.dumps(source, default=str), parse_constant=no_number)
+        return json.loads(without_halves(json.dumps(source, default=str).encode()), parse_constant=no_number)
     except (TypeError, ValueError, RecursionError) as error:
         raise DocumentError(f"The document is not JSON: {error}.", mend="Give plain JSON values.") from None
 

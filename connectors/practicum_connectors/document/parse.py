@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from practicum.errors import DocumentError
+from practicum.halves import without_halves
 from practicum_connectors.document.limits import MAX_BYTES
 from practicum_connectors.document.sharing import sharing
 from practicum_connectors.document.yaml_reader import read_yaml
@@ -40,6 +41,7 @@ def parse(data: bytes) -> object:
     if len(data) > MAX_BYTES:
         raise DocumentError(f"The document is larger than {MAX_BYTES} bytes.", mend="Leave out what is not needed.")
     if _OPENING.match(data):
+        data = without_halves(data)
         with suppress(ValueError, RecursionError):  # what is wrong is said of the text as it stands
             return json.loads(_in_ascii(data), parse_constant=no_number, object_pairs_hook=sharing())
     try:

@@ -27,6 +27,7 @@ def test_a_document_is_the_same_from_every_source(tmp_path: Path) -> None:
 
 def test_its_canonical_text_gives_it_again() -> None:
     document = load_document({**SMALL, "info": {"title": "Ümläut \ud800 ☃", "version": "1"}})
+    assert document.title == "Ümläut \ufffd ☃"
     again = load_document(document.canonical)
     assert again.root == document.root
     assert again.digest == document.digest
@@ -80,6 +81,15 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_values_that_are_no_json_do_not_lose_the_document() -> None:
     document = load_document(b'{"openapi": "3.1.0", "paths": {}, "x-example": [NaN, Infinity, 12345678901234567890]}')
     assert document.root["x-example"] == [None, None, 12345678901234567890]
+
+
+def test_half_a_character_does_not_lose_the_document() -> None:
+    halves = (
+        rb'{"openapi": "3.1.0", "info": {"title": "a\ud83d \udE00b \ud83d\ude00 \\ud83d", "version": "1"}, "paths": {}}'
+    )
+    document = load_document(halves)
+    assert document.title == "a\ufffd \ufffdb \U0001f600 \\ud83d"
+    assert document.canonical.decode("utf-8")
 
 
 def test_swagger_is_read_as_openapi_three() -> None:

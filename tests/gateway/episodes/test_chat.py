@@ -281,6 +281,10 @@ async def test_an_episode_key_reaches_no_further_than_its_episode(world: World) 
         verdict = {"reward": 1.0, "source": "myself"}
         assert (await agent.post(f"/v1/episodes/{episode.id}/reward", json=verdict)).status_code == 403
         assert (await agent.post("/v1/tools/shop_refund_order/call", json={"arguments": {}})).status_code == 404
+        for tool in ("shop_refund_order", "shop.refund_order"):
+            assert (await agent.get(f"/v1/tools/{tool}")).status_code == 404
+            assert (await agent.get(f"/v1/tools/{tool}", params={"profile": "openai"})).status_code == 404
+        assert (await agent.get("/v1/tools/shop.get_order")).json()["name"] == "shop_get_order"
         assert (await ask(world, agent, HELLO, model="other")).status_code == 404
         allowed = await agent.post("/v1/tools/shop_get_order/call", json={"arguments": {"id": 8}})
         assert allowed.json()["status"] == "ok", allowed.text
