@@ -25,7 +25,7 @@ from practicum.contracts.connectors import (
 )
 from practicum.contracts.tools import Observation, Tool
 from practicum.errors import ForbiddenError, NotFoundError
-from practicum_connectors.auth import Rotated, credentials_for
+from practicum_connectors.auth import Rotated, Turn, credentials_for
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compiled import compile_document
@@ -122,6 +122,7 @@ class CompiledConnector:
         newer: Document | None = None,
         page_key: bytes | None = None,
         on_rotated: Rotated | None = None,
+        turn: Turn | None = None,
     ) -> Self:
         """Turn each operation of a document into a tool.
 
@@ -133,13 +134,15 @@ class CompiledConnector:
             page_key: seals handles of next pages, 32 bytes; those with the same one open each other's, and with none
                 they are good for this object alone.
             on_rotated: stores refresh tokens that the system's token server replaces.
+            turn: what a refresh token is exchanged within, where another connector holds it too: the one of before, of
+                which calls are still under way.
 
         Raises:
             DocumentError: the document says nowhere where the system listens, or the credential does not fit it.
         """
         base_url = base_url_of(spec, document)
         sender = Sender(private_network=spec.private_network, connections=spec.limits.concurrent)
-        keyring = credentials_for(spec.auth, document, base_url, sender, on_rotated=on_rotated)
+        keyring = credentials_for(spec.auth, document, base_url, sender, on_rotated=on_rotated, turn=turn)
         side = Side(document, compile_document(spec, document, base_url, keyring))
         revision = None if newer is None else revised(spec, side, compiled_side(spec, newer, keyring))
         site = Site(base_url, keyring, sender, spec.limits)

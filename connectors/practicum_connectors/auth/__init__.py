@@ -3,7 +3,7 @@
 from practicum_connectors.auth.alternatives import Keyring, Security
 from practicum_connectors.auth.credentials import Credentials, NoCredentials
 from practicum_connectors.auth.redaction import REDACTED, redact, redact_bytes
-from practicum_connectors.auth.registered import Rotated, credentials_for
+from practicum_connectors.auth.registered import Rotated, Turn, credentials_for
 from practicum_connectors.auth.schemes import schemes_of
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "NoCredentials",
     "Rotated",
     "Security",
+    "Turn",
     "credentials_for",
     "redact",
     "redact_bytes",

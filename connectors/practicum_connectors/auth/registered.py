@@ -1,6 +1,7 @@
 """From what was registered to credentials that can be applied."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -40,6 +41,9 @@ Rotated: TypeAlias = Callable[[str, str], Awaitable[None]]
 """Stores the refresh token that replaces the one before: under its scheme's name, empty where one credential stands
 for all, and the token. It raises PracticumError where it cannot."""
 
+Turn: TypeAlias = Callable[[str], AbstractAsyncContextManager[str]]
+"""Gives the refresh token in force, by the same name; while it lasts nobody else exchanges it."""
+
 _NoKey: TypeAlias = BearerAuth | BasicAuth | ClientCredentialsAuth | AuthorizationCodeAuth | ClientCertificateAuth
 _SAY_WHERE = "Say where the key goes: give `name` and `location` with the credential."
 
@@ -51,6 +55,7 @@ def credentials_for(
     sender: Sender,
     *,
     on_rotated: Rotated | None = None,
+    turn: Turn | None = None,
     own_tokens: bool = False,
 ) -> Keyring:
     """The credentials of a connector.
@@ -61,13 +66,14 @@ def credentials_for(
         base_url: where the system listens; relative token URLs are resolved against it.
         sender: fetches tokens.
         on_rotated: stores refresh tokens that the server replaces.
+        turn: where others hold the same credential.
         own_tokens: whether the document may name no token server but the system's own.
 
     Raises:
         DocumentError: the credential does not fit the document, or they leave open what is needed.
     """
     schemes = schemes_of(document)
-    maker = _Maker(TokenRule(base_url, sender.private_network, own_tokens), sender, on_rotated)
+    maker = _Maker(TokenRule(base_url, sender.private_network, own_tokens), sender, on_rotated, turn)
     match auth:
         case NoAuth():
             return Keyring({}, NoCredentials(), unbound=True)
@@ -125,6 +131,7 @@ class _Maker:
     rule: TokenRule
     sender: Sender
     on_rotated: Rotated | None
+    turn: Turn | None
 
     def of_scheme(self, auth: SchemeAuth, scheme: Scheme) -> Credentials:
         if isinstance(auth, ApiKeyAuth):
@@ -163,7 +170,8 @@ class _Maker:
         if isinstance(auth, ClientCredentialsAuth):
             grant: ClientGrant | RefreshGrant = ClientGrant()
         else:
-            grant = RefreshGrant(auth.refresh_token, self.on_rotated and partial(self.on_rotated, name))
+            rotated, turn = self.on_rotated and partial(self.on_rotated, name), self.turn and partial(self.turn, name)
+            grant = RefreshGrant(auth.refresh_token, rotated, turn)
         return Tokens(client, grant, endpoints_for(auth, schemes, self.rule, self.sender), self.sender)
 
 

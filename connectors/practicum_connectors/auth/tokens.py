@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from ssl import SSLContext
 from typing import Any, Protocol, TypeAlias, cast
@@ -54,6 +55,10 @@ class Grant(Protocol):
 
     def form(self) -> dict[str, str]:
         """The fields that stand for it."""
+        ...
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """What a token is fetched within; it raises PracticumError where it cannot begin or end."""
         ...
 
     def taken(self, answer: Mapping[str, Any]) -> None:
@@ -169,6 +174,10 @@ class Tokens:
 
     async def _fetch(self) -> _Token:
         endpoint = await self._endpoints()
+        async with self._grant.turn():
+            return await self._fetch_at(endpoint)
+
+    async def _fetch_at(self, endpoint: Endpoint) -> _Token:
         in_body = endpoint.secret_in_body if self._in_body is None else self._in_body
         response = await self._ask(endpoint.url, in_body=in_body)
         if self._client.secret is not None and response.status in _REFUSALS and _error(response) not in _SETTLED:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from practicum.contracts.audit import Action
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, RefreshReport, RefreshRequest
@@ -16,6 +15,7 @@ from practicum_connectors.document import Document
 from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.registrations import Documents, Known, Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
+from practicum_gateway.catalogue.turns import Turns
 from practicum_gateway.catalogue.words import Words
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault
@@ -48,6 +48,7 @@ class Catalogue:
         self._shelf: Shelf | None = None
         self._changing = asyncio.Lock()
         self._held: dict[str, _Held] = {}
+        self._turns: dict[str, Turns] = {}
 
     async def register(self, spec: ConnectorSpec) -> tuple[ConnectorReport, bool]:
         """Register a system; the flag says whether it is new (False: the same registration was there already).
@@ -143,6 +144,8 @@ class Catalogue:
         """
         async with self._changing:
             await self._registrations.remove(name)
+            if name in self._turns:
+                self._turns.pop(name).ended = True
             self._changed()
         await self._retire(name)
 
@@ -261,6 +264,7 @@ class Catalogue:
         return await self._compiled(*await self._registrations.load(name))
 
     async def _compiled(self, spec: ConnectorSpec, documents: Documents) -> CompiledConnector:
+        turns = self._turns.setdefault(spec.name, Turns(spec.name, self._registrations))
         # Seconds of work for the largest: in a thread, so that others are served meanwhile.
         return await asyncio.to_thread(
             CompiledConnector.compile,
@@ -268,7 +272,8 @@ class Catalogue:
             documents.present,
             newer=documents.newer,
             page_key=self._vault.page_key,
-            on_rotated=partial(self._registrations.rotate, spec.name),
+            on_rotated=turns.rotated,
+            turn=turns.take,
         )
 
     async def _registration(self, spec: ConnectorSpec, documents: Documents) -> Registration:

@@ -193,6 +193,17 @@ class Registrations:
                 mend="Give the operation another name in an overlay (`x-practicum: {name: ...}`).",
             ) from None
 
+    async def refresh_token(self, name: str, scheme: str) -> str:
+        """The refresh token in force, `scheme` as for `rotate`.
+
+        Raises:
+            NotFoundError: there is no such connector.
+            ConfigurationError: the credential was sealed under another master key.
+        """
+        async with self._store.read() as session:
+            row = await _existing(session, name)
+            return rows.token_of(self._open(row.credential, rows.seal_context(name, row.base_url)), scheme)
+
     async def rotate(self, name: str, scheme: str, refresh_token: str) -> None:
         """Put the refresh token that a token server gave in the place of the one before.
 

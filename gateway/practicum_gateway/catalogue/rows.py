@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import (
     Auth,
+    AuthorizationCodeAuth,
     Change,
     Connector,
     ConnectorReport,
@@ -17,6 +18,7 @@ from practicum.contracts.connectors import (
     RefreshReport,
     SchemesAuth,
 )
+from practicum.errors import NotFoundError
 from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.exchange import origin_of
 from practicum_gateway.store.catalogue_tables import ConnectorRow, OperationRow
@@ -138,6 +140,18 @@ def kept_spec(spec: ConnectorSpec, compiled: CompiledConnector) -> JsonObject:
         )
     )
     return kept
+
+
+def token_of(auth: Auth, scheme: str) -> str:
+    """The refresh token of a credential, under a scheme's name where it holds several credentials.
+
+    Raises:
+        NotFoundError: it has none there.
+    """
+    found = auth.schemes.get(scheme) if isinstance(auth, SchemesAuth) else auth
+    if not isinstance(found, AuthorizationCodeAuth):
+        raise NotFoundError("The connector holds no refresh token any more.")
+    return found.refresh_token
 
 
 def with_token(auth: Auth, scheme: str, refresh_token: str) -> Auth:

@@ -1,6 +1,8 @@
 """A system whose token server replaces refresh tokens: each new one is stored before it is used."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -8,7 +10,8 @@ import pytest
 from fastapi import FastAPI, Form, Header, HTTPException
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import AuthorizationCodeAuth, ConnectorSpec
+from practicum.contracts.connectors import AuthorizationCodeAuth, ConnectorSpec, RefreshRequest
+from practicum.contracts.tools import Observation
 from practicum.errors import NotFoundError
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.catalogue.registrations import Registrations
@@ -17,6 +20,7 @@ from practicum_gateway.store.vault import Vault
 from tests.gateway.conftest import Serve
 
 KEY = bytes(32)
+SIGNED_IN_AGAIN = AuthorizationCodeAuth(client_id="me", refresh_token="another-sign-in")
 
 
 @dataclass
@@ -24,6 +28,8 @@ class Bank:
     """Takes each refresh token once."""
 
     used: list[str] = field(default_factory=list[str])
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    answers: asyncio.Event = field(default_factory=asyncio.Event)
 
     def app(self) -> FastAPI:
         app = FastAPI(title="Bank", version="1")
@@ -33,9 +39,12 @@ class Bank:
             if refresh_token != f"refresh-{len(self.used)}":
                 raise HTTPException(400, "invalid_grant")
             self.used.append(refresh_token)
+            number = len(self.used)
+            self.asked.set()
+            await self.answers.wait()
             return {
-                "access_token": f"access-{len(self.used)}",
-                "refresh_token": f"refresh-{len(self.used)}",
+                "access_token": f"access-{number}",
+                "refresh_token": f"refresh-{number}",
                 "token_type": "Bearer",
                 "expires_in": 3600,
             }
@@ -53,6 +62,7 @@ class Bank:
 @pytest.fixture
 async def bank(serve: Serve) -> AsyncIterator[tuple[Bank, ConnectorSpec]]:
     system = Bank()
+    system.answers.set()
     async with serve(system.app()) as url:
         document = system.app().openapi()
         flows: JsonObject = {
@@ -81,6 +91,51 @@ async def test_another_gateway_goes_on_with_the_token_that_was_given_last(
             assert connector.observe(sent).http_status == 200
         await catalogue.close()
         assert system.used == [f"refresh-{number}" for number in range(turn + 1)]
+
+
+@contextlib.asynccontextmanager
+async def _opened(store: Store) -> AsyncGenerator[Catalogue]:
+    catalogue = Catalogue(store, Vault(KEY))
+    yield catalogue
+    await catalogue.close()
+
+
+async def _balance(catalogue: Catalogue) -> Observation:
+    async with catalogue.reach("bank") as connector:
+        return connector.observe(await connector.send(connector.prepare("bank_get_balance", {})))
+
+
+async def test_a_token_that_is_being_replaced_while_the_document_is_refreshed_is_exchanged_once(
+    store: Store, bank: tuple[Bank, ConnectorSpec]
+) -> None:
+    system, spec = bank
+    async with _opened(store) as catalogue:
+        await catalogue.register(spec)
+        system.answers.clear()
+        before = asyncio.create_task(_balance(catalogue))
+        await asyncio.wait_for(system.asked.wait(), 10)
+        await catalogue.refresh("bank", RefreshRequest(document=spec.document))
+        after = asyncio.create_task(_balance(catalogue))
+        await asyncio.sleep(0.2)
+        system.answers.set()
+        assert [(await call).http_status for call in (after, before)] == [200, 200]
+    assert system.used == [f"refresh-{number}" for number in range(len(system.used))]
+
+
+async def test_a_connector_that_is_gone_leaves_the_token_of_its_successor_alone(
+    store: Store, bank: tuple[Bank, ConnectorSpec]
+) -> None:
+    system, spec = bank
+    async with _opened(store) as catalogue:
+        await catalogue.register(spec)
+        system.answers.clear()
+        before = asyncio.create_task(_balance(catalogue))
+        await asyncio.wait_for(system.asked.wait(), 10)
+        await catalogue.remove("bank")
+        await catalogue.register(spec.model_copy(update={"auth": SIGNED_IN_AGAIN}))
+        system.answers.set()
+        assert (await before).http_status is None
+        assert await Registrations(store, Vault(KEY)).refresh_token("bank", "") == SIGNED_IN_AGAIN.refresh_token
 
 
 async def test_a_token_of_a_connector_that_is_gone_has_no_place(store: Store) -> None:
