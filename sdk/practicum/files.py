@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import BinaryIO
 
 from practicum.errors import ConfigurationError
 
@@ -25,8 +26,11 @@ def writable(place: Path) -> Generator[None]:
         ) from error
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that is the old one or the new one at every moment, also when the process is killed.
+@contextmanager
+def whole_file(path: Path) -> Generator[BinaryIO]:
+    """A draft that takes the file's place when the block ends, and is gone when the block fails.
+
+    At every moment the file is the old one or the new one, also when the process is killed.
 
     Raises:
         ConfigurationError: it cannot be written.
@@ -34,13 +38,23 @@ def write_whole(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with writable(path):
         try:
-            with draft.open("w", encoding="utf-8") as out:
-                out.write(text)
+            with draft.open("wb") as out:
+                yield out
                 out.flush()
                 os.fsync(out.fileno())
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file whole; see `whole_file`.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
+    with whole_file(path) as out:
+        out.write(text.encode())
 
 
 @contextmanager

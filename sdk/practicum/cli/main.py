@@ -10,6 +10,7 @@ import typer
 from practicum.cli import (
     access,
     approvals,
+    audit,
     connectors,
     datasets,
     episodes,
@@ -54,6 +55,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")
 app.add_typer(access.access_app, name="access")
 app.add_typer(access.keys_app, name="keys")
+app.add_typer(audit.app, name="audit")
 app.add_typer(access.secrets_app, name="secrets")
 app.add_typer(tenants.app, name="tenants")
 for _command in distribution("practicum").entry_points.select(group="practicum.commands"):

@@ -8,7 +8,7 @@ from typing import Self, Unpack
 
 from practicum.client.address import address_of
 from practicum.client.blocking import POLL_SECONDS
-from practicum.client.calls import access, approvals, connectors, models, tenants, tools, trajectories
+from practicum.client.calls import access, approvals, audit, connectors, models, tenants, tools, trajectories
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import AsyncEndpoint, AsyncResource
@@ -95,6 +95,19 @@ class AsyncKeys(AsyncResource):
     create = AsyncEndpoint(access.create_key)
     list = AsyncEndpoint(access.fetch_keys)
     revoke = AsyncEndpoint(access.revoke_key)
+
+
+class AsyncAudit(AsyncResource):
+    """Who did what to what, with which outcome."""
+
+    list = AsyncEndpoint(audit.fetch_all)
+    head = AsyncEndpoint(audit.head)
+    verify = AsyncEndpoint(audit.verify)
+    erase = AsyncEndpoint(audit.erase)
+
+    def export(self, *, after: int = 0) -> AsyncGenerator[bytes]:
+        """The log, oldest first, each entry a line of JSON; arguments as for `Audit.export`."""
+        return self._transport.lines(audit.export(after))
 
 
 class AsyncTrajectories(AsyncResource):
@@ -240,6 +253,7 @@ class AsyncPracticum:
         self.models = AsyncModels(self._transport)
         self.rules = AsyncRules(self._transport)
         self.keys = AsyncKeys(self._transport)
+        self.audit = AsyncAudit(self._transport)
         self.secrets = AsyncSecrets(self._transport)
         self.tenants = AsyncTenants(self._transport)
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from practicum.client.address import address_of
-from practicum.client.calls import access, approvals, connectors, models, tenants, tools, trajectories
+from practicum.client.calls import access, approvals, audit, connectors, models, tenants, tools, trajectories
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import Endpoint, Resource
@@ -96,6 +96,23 @@ class Keys(Resource):
     create = Endpoint(access.create_key)
     list = Endpoint(access.fetch_keys)
     revoke = Endpoint(access.revoke_key)
+
+
+class Audit(Resource):
+    """Who did what to what, with which outcome."""
+
+    list = Endpoint(audit.fetch_all)
+    head = Endpoint(audit.head)
+    verify = Endpoint(audit.verify)
+    erase = Endpoint(audit.erase)
+
+    def export(self, *, after: int = 0) -> Iterator[bytes]:
+        """The log, oldest first, each entry a line of JSON; `practicum.audit.check_lines` checks them.
+
+        Args:
+            after: number of the last entry that is known already.
+        """
+        return self._transport.lines(audit.export(after))
 
 
 class Trajectories(Resource):
@@ -283,6 +300,7 @@ class Practicum:
         self.models = Models(self._transport)
         self.rules = Rules(self._transport)
         self.keys = Keys(self._transport)
+        self.audit = Audit(self._transport)
         self.secrets = Secrets(self._transport)
         self.tenants = Tenants(self._transport)
 

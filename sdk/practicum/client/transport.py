@@ -148,6 +148,27 @@ class Transport(_Connection):
             finally:
                 response.close()
 
+    def lines(self, call: Call[bytes]) -> Generator[bytes]:
+        """The lines of an answer as they arrive, without their ends.
+
+        Raises:
+            PracticumError: the typed error of whatever went wrong, before the first line or later.
+        """
+        rest = b""
+        with typed_faults(self.address, call):
+            response = self._http.send(self.request(call, self._http), stream=True)
+            try:
+                if not response.is_success:
+                    response.read()
+                    self.answer(call, response)
+                for piece in response.iter_bytes():
+                    *lines, rest = (rest + piece).split(b"\n")
+                    yield from lines
+            finally:
+                response.close()
+        if rest:
+            yield rest
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
@@ -185,6 +206,24 @@ class AsyncTransport(_Connection):
                 return
             finally:
                 await response.aclose()
+
+    async def lines(self, call: Call[bytes]) -> AsyncGenerator[bytes]:
+        """The lines of an answer as they arrive, as `Transport.lines`."""
+        rest = b""
+        with typed_faults(self.address, call):
+            response = await self._http.send(self.request(call, self._http), stream=True)
+            try:
+                if not response.is_success:
+                    await response.aread()
+                    self.answer(call, response)
+                async for piece in response.aiter_bytes():
+                    *lines, rest = (rest + piece).split(b"\n")
+                    for line in lines:
+                        yield line
+            finally:
+                await response.aclose()
+        if rest:
+            yield rest
 
     async def close(self) -> None:
         """Close the connections."""

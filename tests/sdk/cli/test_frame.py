@@ -30,6 +30,7 @@ COMMANDS = {
         "rules",
         "access",
         "keys",
+        "audit",
         "secrets",
         "tenants",
         "up",
@@ -46,6 +47,7 @@ COMMANDS = {
     "rules": ("show", "set"),
     "access": ("explain",),
     "keys": ("create", "list", "revoke"),
+    "audit": ("list", "verify", "head", "export", "erase"),
     "secrets": ("rotate",),
     "tenants": ("create", "list", "key", "remove"),
 }
