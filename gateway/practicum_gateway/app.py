@@ -21,6 +21,7 @@ from practicum.errors import PracticumError
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.keys import Keys
 from practicum_gateway.access.rulebook import Rulebook
+from practicum_gateway.access.spending import Budgets
 from practicum_gateway.audit.audit import Audit
 from practicum_gateway.bootstrap import install_keys, master_key_of, only_gateway, stopped_when_lost
 from practicum_gateway.catalogue.catalogue import Catalogue
@@ -114,6 +115,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
     keys = Keys(store, tenant)
     rulebook = Rulebook(store)
     approvals = Approvals(store, seconds=settings.approval_seconds)
+    budgets = Budgets(store, rulebook)
     catalogue = Catalogue(store, vault)
     ledger = Ledger(store)
     log = Audit(store, days=settings.audit_days)
@@ -123,6 +125,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         catalogue=catalogue,
         rulebook=rulebook,
         approvals=approvals,
+        budgets=budgets,
         ledger=ledger,
         artifacts=kept,
         audit=log,
@@ -145,7 +148,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
             task_queue=settings.task_queue,
             tenant=tenant,
         ),
-        turns=Turns(record, models),
+        turns=Turns(record, models, budgets),
         calls=Calls(record, pipeline, approvals),
         practice=PracticeCopies(catalogue, record),
         examples=Examples(Embeddings(models)),
@@ -169,7 +172,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         rotation=Rotation(DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew)),
         promotions=Promotions(store, registry),
         episodes=episodes,
-        chat=Chat(record, models),
+        chat=Chat(record, models, budgets),
         trajectories=Trajectories(record, ledger),
         providers=(litellm.close, llama_cpp.aclose),
     )

@@ -159,6 +159,14 @@ class ForbiddenError(AccessError):
     title = "Forbidden"
 
 
+class BudgetError(AccessError):
+    """A budget of calls, tokens or money is used up."""
+
+    code = "budget"
+    status = 429
+    title = "Budget used up"
+
+
 class CallError(PracticumError):
     """A tool call does not fit its tool; the model can mend it."""
 
@@ -222,6 +230,7 @@ _BY_CODE: dict[str, type[PracticumError]] = {
         AccessError,
         UnauthenticatedError,
         ForbiddenError,
+        BudgetError,
         CallError,
         UpstreamError,
         InDoubtError,

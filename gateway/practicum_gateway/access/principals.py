@@ -59,3 +59,16 @@ class Principal:
         """
         if self.episode is not None and self.episode != episode:
             raise ForbiddenError(f"The key of {self.name} acts in its own episode only.")
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """On whose behalf a call would be made.
+
+    Attributes:
+        name: the principal.
+        role: in which role.
+    """
+
+    name: str
+    role: Role

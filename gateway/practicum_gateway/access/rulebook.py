@@ -6,8 +6,8 @@ from practicum.contracts.access import Decision, Explanation, RuleSet
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import Tool
-from practicum_gateway.access.principals import Principal
-from practicum_gateway.access.rules import Actor, check, decide, explain, revision_of
+from practicum_gateway.access.principals import Actor, Principal
+from practicum_gateway.access.rules import check, decide, explain, revision_of
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.store.access_tables import RuleSetRow
 from practicum_gateway.store.engine import Store

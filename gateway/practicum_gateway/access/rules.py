@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,13 +10,14 @@ from jsonschema.exceptions import SchemaError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from practicum.contracts.access import Considered, Decision, Explanation, Outcome, Role, Rule, RuleSet
+from practicum.contracts.access import Considered, Decision, Explanation, Outcome, Rule, RuleSet
 from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Effect, Tool
 from practicum.errors import RequestError
 from practicum_connectors.patterns import SlowPatternError, StrictValidator
-from practicum_gateway.access.principals import CALLERS
+from practicum_gateway.access.budgets import check_budgets
+from practicum_gateway.access.principals import CALLERS, Actor
 
 BUILT_IN = "built-in."
 """How the ids of the built-in rules begin; no other rule's may."""
@@ -32,19 +32,6 @@ DEFAULTS = RuleSet(
 Money and deletion are never allowed by default, whatever is added to `Effect` later.
 """
 _WORDS = {Outcome.ALLOW: "allows", Outcome.DENY: "denies", Outcome.ASK: "asks a person about"}
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """On whose behalf a call would be made.
-
-    Attributes:
-        name: the principal.
-        role: in which role.
-    """
-
-    name: str
-    role: Role
 
 
 def decide(rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject) -> Decision:
@@ -82,10 +69,10 @@ def explain(rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject) -> 
 
 
 def check(rules: RuleSet) -> None:
-    """Refuse rules that could not be applied as written.
+    """Refuse rules and budgets that could not be applied as written.
 
     Raises:
-        RequestError: two rules share an id, an id is reserved, or a schema is none.
+        RequestError: two share an id, an id is reserved, a schema is none, or a budget says what it cannot hold.
     """
     faults: list[FieldProblem] = []
     seen: set[str] = set()
@@ -98,6 +85,7 @@ def check(rules: RuleSet) -> None:
         seen.add(rule.id)
         if rule.arguments is not None and (fault := _schema_fault(rule.arguments)):
             faults.append(FieldProblem(where=f"{where}/arguments", what=fault))
+    faults.extend(check_budgets(rules))
     if faults:
         raise RequestError("The rules cannot be put in force.", errors=tuple(faults), mend="Nothing was changed.")
 

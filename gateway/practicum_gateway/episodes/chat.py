@@ -11,6 +11,8 @@ from practicum.contracts.messages import Message
 from practicum.contracts.models import Attempt, ModelCall, Sampling
 from practicum.contracts.tools import Tool
 from practicum.errors import EpisodeError, ForbiddenError, NotFoundError, PracticumError
+from practicum_gateway.access.principals import Actor
+from practicum_gateway.access.spending import Budgets
 from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.router import Models, merged
@@ -71,12 +73,14 @@ class _Opened:
     Attributes:
         prompt: what the model is asked.
         call: the call as it stands before its answer.
+        actor: on whose behalf.
         episode: the episode it is recorded into, if it is.
         before: the call it continues.
     """
 
     prompt: Prompt
     call: ModelCall
+    actor: Actor
     episode: str | None = None
     before: Continued | None = None
 
@@ -84,26 +88,29 @@ class _Opened:
 class Chat:
     """Answers chat calls and places the tool calls that follow from them."""
 
-    def __init__(self, record: Record, models: Models) -> None:
-        """Record into a record what models answer."""
+    def __init__(self, record: Record, models: Models, budgets: Budgets) -> None:
+        """Record into a record what models answer, as long as budgets have room."""
+        self._budgets = budgets
         self._record = record
         self._models = models
         self._writing: set[asyncio.Task[None]] = set()
 
-    async def complete(self, ask: Ask, stored: StoredEpisode | None) -> tuple[str, Completed]:
+    async def complete(self, ask: Ask, stored: StoredEpisode | None, actor: Actor) -> tuple[str, Completed]:
         """The model's turn and the id of the call.
 
         Args:
             ask: what is asked.
             stored: the episode of the key it came with, if it is an episode key.
+            actor: on whose behalf.
 
         Raises:
+            BudgetError: a budget of tokens is used up.
             ModelProviderError: the model failed; in an episode, the record says so.
             RequestError: the model's provider refuses the conversation, or there is no such model.
             EpisodeError: the episode has ended, is not driven by chat calls, or has used its limits up.
             ForbiddenError: the episode runs with another model.
         """
-        opened = await self._open(ask, stored)
+        opened = await self._open(ask, stored, actor)
         clock = time.perf_counter()
         try:
             completed = await self._models.complete(opened.prompt, episode=opened.episode)
@@ -113,7 +120,9 @@ class Chat:
         await self._write(opened, answered(opened.call, completed, time.perf_counter() - clock))
         return opened.call.id, completed
 
-    async def stream(self, ask: Ask, stored: StoredEpisode | None) -> tuple[str, AsyncGenerator[str | Completed]]:
+    async def stream(
+        self, ask: Ask, stored: StoredEpisode | None, actor: Actor
+    ) -> tuple[str, AsyncGenerator[str | Completed]]:
         """The id of the call, and the model's turn in pieces of text and last the whole of it.
 
         The pieces raise what `complete` raises of a model; whoever stops reading them has failed the call.
@@ -121,7 +130,7 @@ class Chat:
         Raises:
             PracticumError: as for `complete`, before the model is asked.
         """
-        opened = await self._open(ask, stored)
+        opened = await self._open(ask, stored, actor)
         return opened.call.id, self._pieces(opened)
 
     async def _pieces(self, opened: _Opened) -> AsyncGenerator[str | Completed]:
@@ -165,7 +174,8 @@ class Chat:
         if self._writing:
             await asyncio.wait(self._writing)
 
-    async def _open(self, ask: Ask, stored: StoredEpisode | None) -> _Opened:
+    async def _open(self, ask: Ask, stored: StoredEpisode | None, actor: Actor) -> _Opened:
+        await self._budgets.require_tokens(actor, None if stored is None else stored.episode.id)
         sampling = ask.sampling if stored is None else merged(stored.sampling, ask.sampling)
         # An episode keeps the version that it began with, whatever its alias names by now.
         model = stored.model if stored is not None and ask.model == stored.episode.model else ask.model
@@ -173,16 +183,17 @@ class Chat:
             model, ask.messages, tools=ask.tools, sampling=sampling, definitions=ask.definitions
         )
         if stored is None:
-            return _Opened(prompt, begun(prompt, None, step=0, attempt=1))
+            return _Opened(prompt, begun(prompt, None, step=0, attempt=1), actor)
         episode = stored.episode.id
         await self._check(stored, ask)
         before = await self._record.model_calls.before_chat(episode, ask.messages)
         step = await self._record.episodes.next_chat(episode)
         prompt = continuing(prompt, before)
         await self._record.event(episode, "turn.started", step, {"attempt": 1})
-        return _Opened(prompt, begun(prompt, before, step=step, attempt=1), episode, before)
+        return _Opened(prompt, begun(prompt, before, step=step, attempt=1), actor, episode, before)
 
     async def _write(self, opened: _Opened, call: ModelCall) -> None:
+        await self._budgets.spend_tokens(opened.actor, opened.episode, call.usage.total)
         if opened.episode is None:
             return
         standing = await self._record.model_calls.add_chat(opened.episode, call, opened.before)

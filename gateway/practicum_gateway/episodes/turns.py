@@ -6,10 +6,13 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
+from practicum.contracts.access import Role
 from practicum.contracts.episodes import CallReference, TurnReceipt, TurnRequest
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import Attempt, ModelCall, Usage
 from practicum.errors import EpisodeError, PracticumError
+from practicum_gateway.access.principals import Actor
+from practicum_gateway.access.spending import Budgets
 from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
 from practicum_gateway.episodes.offer import Offer
 from practicum_gateway.models.provider import Prompt
@@ -22,8 +25,9 @@ from practicum_gateway.record.values import StoredEpisode, Transcript
 class Turns:
     """Takes turns; the same turn asked for twice at the same moment is taken once."""
 
-    def __init__(self, record: Record, models: Models) -> None:
-        """Write turns into a record and have models take them."""
+    def __init__(self, record: Record, models: Models, budgets: Budgets) -> None:
+        """Write turns into a record and have models take them, as long as budgets have room."""
+        self._budgets = budgets
         self._record = record
         self._models = models
         self._under_way: dict[tuple[str, int], asyncio.Task[TurnReceipt]] = {}
@@ -35,6 +39,7 @@ class Turns:
             EpisodeError: the episode has ended, or this step is not its next.
             ModelProviderError: the model failed; the attempt is in the record, and another may follow.
             RequestError: the model's provider refuses the conversation.
+            BudgetError: a budget of tokens is used up.
         """
         key = (stored.episode.id, request.step)
         task = self._under_way.get(key)
@@ -75,11 +80,14 @@ class Turns:
         if step < len(transcript.turns):
             return await self._receipt(stored, step, transcript)
         _check_due(stored, step, transcript)
+        actor = Actor(stored.episode.principal, Role.AGENT)
+        await self._budgets.require_tokens(actor, episode)
         attempt = max(request.attempt, await self._record.model_calls.attempts(episode, step) + 1)
         await self._record.event(episode, "turn.started", step, {"attempt": attempt})
         before = await self._record.model_calls.before_step(episode, step)
         prompt = await self._prompt(stored, transcript, before)
         call = await self._ask(episode, prompt, before, step=step, attempt=attempt)
+        await self._budgets.spend_tokens(actor, episode, call.usage.total)
         standing = await self._record.model_calls.add_turn(episode, call, before, transcript.end)
         if standing is Attempt.ACCEPTED and call.response is not None:
             return _receipt(stored, step, call.response, call.usage, call.finish_reason)

@@ -1,6 +1,5 @@
 """Chat completions, compatible with OpenAI's: what any agent framework points its base URL at."""
 
-import json
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
@@ -8,20 +7,29 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
-from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 
 from practicum.contracts.access import Role
-from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import Problem
 from practicum.errors import PracticumError
+from practicum_gateway.access.principals import Actor
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.chat_answer import Chunks, completion
 from practicum_gateway.http.chat_request import ChatRequest
 from practicum_gateway.http.dependencies import Caller, Services
-from practicum_gateway.http.problems import of_error, on_validation_error, rendered
+from practicum_gateway.http.problems import (
+    ChatError,
+    ChatProblem,
+    documented,
+    of_error,
+    on_http_exception,
+    on_validation_error,
+    rendered,
+)
 from practicum_gateway.models.provider import Completed
 
 
-class ChatRoute(APIRoute):
+class ChatRoute(JsonRoute):
     """Answers errors as problems that also have the `error` member in which OpenAI's clients look for the message."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -35,26 +43,38 @@ class ChatRoute(APIRoute):
                 return _with_error_member(rendered(of_error(error)))
             except RequestValidationError as error:
                 return _with_error_member(await on_validation_error(request, error))
+            except HTTPException as error:
+                return _with_error_member(await on_http_exception(request, error))
 
         return answer
 
 
+_STREAM = "text/event-stream"
+_ANSWERED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "OpenAI's `chat.completion`; asked to stream, its chunks as server-sent events.",
+        "content": {_STREAM: {}},
+    }
+}
+_PROBLEMS = documented(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 502, schema=ChatProblem)
+
 router = APIRouter(tags=["models"], route_class=ChatRoute)
 
 
-@router.post("/v1/chat/completions")
+@router.post("/v1/chat/completions", responses=_ANSWERED | _PROBLEMS)
 async def complete_chat(request: ChatRequest, house: Services, caller: Caller) -> Response:
     """A model's answer to a conversation, whole or as a stream; with an episode key it is recorded into the episode."""
     caller.require(Role.DEVELOPER, Role.AGENT, to="call models")
     stored = None if caller.episode is None else await house.episodes.stored(caller, caller.episode)
+    actor = Actor(caller.name, caller.role)
     if not request.stream:
-        call, completed = await house.chat.complete(request.ask(), stored)
+        call, completed = await house.chat.complete(request.ask(), stored, actor)
         return JSONResponse(completion(call, request.model, completed))
-    call, pieces = await house.chat.stream(request.ask(), stored)
+    call, pieces = await house.chat.stream(request.ask(), stored, actor)
     # The first piece is awaited before the answer begins: until then an error can still be one.
     first = await anext(pieces)
     chunks = Chunks(call, request.model, with_usage=request.stream_options.include_usage)
-    return StreamingResponse(_stream(chunks, first, pieces), media_type="text/event-stream")
+    return StreamingResponse(_stream(chunks, first, pieces), media_type=_STREAM)
 
 
 async def _stream(
@@ -67,7 +87,7 @@ async def _stream(
             async for piece in pieces:
                 yield _written(chunks, piece)
         except PracticumError as error:
-            yield chunks.error(_with_error(of_error(error)))
+            yield chunks.error(_with_error(of_error(error)).model_dump(mode="json", exclude_none=True))
 
 
 def _written(chunks: Chunks, piece: str | Completed) -> str:
@@ -75,17 +95,13 @@ def _written(chunks: Chunks, piece: str | Completed) -> str:
 
 
 def _with_error_member(response: Response) -> Response:
-    members = _with_error(Problem.model_validate_json(bytes(response.body)))
+    problem = _with_error(Problem.model_validate_json(bytes(response.body)))
     headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-    return Response(
-        json.dumps(members), status_code=response.status_code, headers=headers, media_type=response.media_type
-    )
+    body = problem.model_dump_json(exclude_none=True)
+    return Response(body, status_code=response.status_code, headers=headers, media_type=response.media_type)
 
 
-def _with_error(problem: Problem) -> JsonObject:
+def _with_error(problem: Problem) -> ChatProblem:
     faults = (f"{fault.where}: {fault.what}" for fault in problem.errors)
     message = " ".join(part for part in (problem.detail, *faults, problem.mend) if part)
-    return {
-        **problem.model_dump(mode="json", exclude_none=True),
-        "error": {"message": message, "type": problem.title, "code": problem.code},
-    }
+    return ChatProblem(**dict(problem), error=ChatError(message=message, type=problem.title, code=problem.code))

@@ -3,10 +3,11 @@
 from fastapi import APIRouter
 
 from practicum.contracts.access import ExplainRequest, Explanation, Role, RuleSet
-from practicum_gateway.access.rules import Actor
+from practicum_gateway.access.principals import Actor
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 
-router = APIRouter(prefix="/v1/rules", tags=["rules"])
+router = APIRouter(prefix="/v1/rules", tags=["rules"], route_class=JsonRoute)
 
 
 @router.get("")

@@ -27,12 +27,16 @@ from practicum.contracts.tools import CallStatus, Observation
 from practicum.contracts.trajectory import Invocation
 from practicum.errors import ConflictError
 from practicum_gateway.access.approvals import Approvals
+from practicum_gateway.access.budgets import Spending
+from practicum_gateway.access.spending import give_back, spend
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.ledger_tables import InvocationRow
 
 _TABLE = cast("Table", InvocationRow.__table__)
+_NOTHING_DONE = frozenset({CallStatus.ERROR, CallStatus.UNAVAILABLE, CallStatus.DENIED})
+"""Outcomes by which surely nothing was done."""
 UPSTREAM_MEMORY = timedelta(hours=1)
 """How long a system that recognises idempotency keys is trusted to remember one; the least that vendors promise is a
 day, and a key that was forgotten would do everything twice."""
@@ -126,9 +130,16 @@ class Ledger:
             return _entry(row)
 
     async def claim(
-        self, intent: Intent, arguments: JsonObject, resend: Resend, *, approvals: Approvals, approval: str | None
+        self,
+        intent: Intent,
+        arguments: JsonObject,
+        resend: Resend,
+        *,
+        approvals: Approvals,
+        approval: str | None,
+        spends: tuple[Spending, ...] = (),
     ) -> Entry:
-        """Take up a call that was not settled yet, and spend its approval, in one transaction.
+        """Take up a call that was not settled yet, and spend its approval and its budgets, in one transaction.
 
         Args:
             intent: the call.
@@ -136,10 +147,12 @@ class Ledger:
             resend: whether it could be sent again if its answer were lost.
             approvals: where the approval is spent.
             approval: the approval to spend, where one was needed and none was spent on this key before.
+            spends: what it takes of budgets.
 
         Raises:
             ConflictError: the key is in use with other content, the approval cannot be used, or another gateway has
                 taken the call up.
+            BudgetError: a budget has no room for it.
         """
         async with self._store.write() as session:
             row = await _find(session, intent, for_update=True)
@@ -154,6 +167,7 @@ class Ledger:
             if approval is not None:
                 await approvals.use(session, approval)
                 row.approval = approval
+            await spend(session, spends, row.id)
             await append(session, _called(row, arguments))
             return _entry(row)
 
@@ -189,6 +203,8 @@ class Ledger:
                     seconds=seconds,
                 ).returning(_TABLE.c.id)
             )
+            if settled is not None and observation.status in _NOTHING_DONE:
+                await give_back(session, settled)
             if settled is not None:
                 details: JsonObject = {"invocation": settled, "seconds": round(seconds, 6)}
                 await append(

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from practicum.contracts.access import Approval, ApprovalStatus, Decision
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import CallStatus, Observation
-from practicum.errors import PracticumError
+from practicum.errors import BudgetError, PracticumError
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_gateway.invocation.ledger import Resend
 
@@ -45,6 +45,12 @@ def clears_doubt(again: Sent) -> bool:
 def refused(decision: Decision) -> Observation:
     """An access rule says no."""
     return Observation(status=CallStatus.DENIED, content=f"This call is not allowed. {decision.reason}")
+
+
+def over_budget(error: BudgetError) -> Observation:
+    """A budget has no room for the call."""
+    wait = "" if error.retry_after is None else f" There may be room again in {error.retry_after:.0f} s."
+    return Observation(status=CallStatus.DENIED, content=f"This call is not made. {error.detail}{wait}")
 
 
 def training_refused(connector: str) -> Observation:

@@ -16,13 +16,14 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import Mode
 from practicum.contracts.episodes import EpisodeMode, EventType
 from practicum.contracts.tools import Observation, Tool
-from practicum.errors import CallError, ConflictError, NotFoundError
+from practicum.errors import BudgetError, CallError, ConflictError, NotFoundError
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.response.observe import Observed
 from practicum_gateway.access.approvals import Approvals, Question
+from practicum_gateway.access.principals import Actor
 from practicum_gateway.access.rulebook import Rulebook
-from practicum_gateway.access.rules import Actor
+from practicum_gateway.access.spending import Budgets
 from practicum_gateway.audit.audit import Audit
 from practicum_gateway.audit.log import Deed
 from practicum_gateway.audit.who import acting_as
@@ -52,6 +53,7 @@ class Pipeline:
         catalogue: Catalogue,
         rulebook: Rulebook,
         approvals: Approvals,
+        budgets: Budgets,
         ledger: Ledger,
         artifacts: Artifacts,
         audit: Audit,
@@ -65,6 +67,7 @@ class Pipeline:
             catalogue: knows the tools and reaches the systems.
             rulebook: decides.
             approvals: asks people.
+            budgets: what may be spent.
             ledger: makes sure of once.
             artifacts: keeps bytes that no model is shown.
             audit: where it is written down that a call was not made.
@@ -75,6 +78,7 @@ class Pipeline:
         self._catalogue = catalogue
         self._rulebook = rulebook
         self._approvals = approvals
+        self._budgets = budgets
         self._ledger = ledger
         self._artifacts = artifacts
         self._audit = audit
@@ -152,7 +156,8 @@ class Pipeline:
 
         # decide
         actor = Actor(intent.principal.name, intent.principal.role)
-        decision = await self._rulebook.decide(tool, actor, await self._opened(intent, tool))
+        opened = await self._opened(intent, tool)
+        decision = await self._rulebook.decide(tool, actor, opened)
         if decision.outcome is Outcome.DENY:
             return await self._refuse(intent, outcomes.refused(decision), rule=decision.rule)
         copy = await self._copy(intent, tool)
@@ -175,8 +180,18 @@ class Pipeline:
                 approval = verdict
 
             # ledger
-            resend = outcomes.resend_of(prepared)
-            entry = await self._ledger.claim(intent, shown, resend, approvals=self._approvals, approval=approval)
+            spends = () if copy is not None else await self._budgets.of_call(tool, actor, intent.episode, opened)
+            try:
+                entry = await self._ledger.claim(
+                    intent,
+                    shown,
+                    outcomes.resend_of(prepared),
+                    approvals=self._approvals,
+                    approval=approval,
+                    spends=spends,
+                )
+            except BudgetError as error:
+                return await self._refuse(intent, outcomes.over_budget(error), why=error.detail)
             await self._tell(intent, "call.started", arguments=shown)
 
             # inject, send, shape: the connector adds the credentials at the last moment and takes them out again

@@ -8,7 +8,7 @@ from practicum.cli.connection import connect
 from practicum.cli.inputs import arguments_of, json_of, text_of
 from practicum.cli.output import JsonOption, moment, remark, say, show_fields, show_json, show_table
 from practicum.client.call import build
-from practicum.contracts.access import Role, RuleSet
+from practicum.contracts.access import Budget, Role, RuleSet
 
 rules_app = typer.Typer(help="Decide which calls are allowed, denied, or asked about.", no_args_is_help=True)
 access_app = typer.Typer(help="Ask what the access rules would say.", no_args_is_help=True)
@@ -40,6 +40,27 @@ def show_rules(as_json: JsonOption = False) -> None:
         ),
         empty="No rules are set: reads are allowed, everything else is asked about.",
     )
+    if found.budgets:
+        show_table(
+            ("budget", "most", "in", "of each", "speaks of"),
+            (
+                (
+                    budget.id,
+                    _most(budget),
+                    "all time" if budget.seconds is None else f"{budget.seconds:g} s",
+                    budget.share,
+                    " ".join((*budget.principals, *(() if budget.tokens else budget.tools), *budget.effects)),
+                )
+                for budget in found.budgets
+            ),
+            empty="",
+        )
+
+
+def _most(budget: Budget) -> str:
+    if budget.calls is not None:
+        return f"{budget.calls} calls"
+    return f"{budget.tokens} tokens" if budget.tokens is not None else f"{budget.money:g} at {budget.amount}"
 
 
 @rules_app.command(
@@ -60,7 +81,8 @@ def set_rules(
     if as_json:
         show_json(found)
     else:
-        say(f"{len(found.rules)} rules are in force.")
+        budgets = f" and {len(found.budgets)} budgets" if found.budgets else ""
+        say(f"{len(found.rules)} rules{budgets} are in force.")
 
 
 @access_app.command(

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from practicum.contracts.base import JsonObject, Value
 from practicum.contracts.tools import Effect
@@ -52,10 +53,50 @@ class Rule(Value):
     outcome: Outcome
 
 
+class Share(StrEnum):
+    """Who spends from one pot."""
+
+    TENANT = "tenant"
+    """Everybody together."""
+    PRINCIPAL = "principal"
+    """Each principal on its own."""
+    EPISODE = "episode"
+    """Each episode on its own; calls outside of one are not counted."""
+
+
+class Budget(Value):
+    """What may be spent: calls, tokens or money. All budgets that speak of a call must have room for it.
+
+    Attributes:
+        id: its name, shown where it is used up.
+        share: who spends from one pot.
+        principals: glob patterns over the names of principals it speaks of; empty means all.
+        tools: glob patterns over `connector.operation`; not for tokens.
+        effects: effects it speaks of; empty means all; not for tokens.
+        calls: most tool calls.
+        tokens: most prompt and completion tokens together. A turn under way is not cut short: the next one is refused.
+        money: the most that the amounts of its calls may add up to.
+        amount: where in the arguments a call's amount stands, as a JSON Pointer; for money only.
+        seconds: the time that is looked back; None for all time.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
+    share: Share = Share.PRINCIPAL
+    principals: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ("*",)
+    effects: tuple[Effect, ...] = ()
+    calls: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    money: float | None = Field(default=None, gt=0)
+    amount: str | None = Field(default=None, pattern=r"^(/[^/]*)+$")
+    seconds: float | None = Field(default=None, gt=0)
+
+
 class RuleSet(Value):
-    """The rules in force, in order."""
+    """The rules in force, in order, and what may be spent at most."""
 
     rules: tuple[Rule, ...] = ()
+    budgets: tuple[Budget, ...] = ()
 
 
 class Decision(Value):
@@ -189,12 +230,24 @@ class ApprovalAnswer(Value):
     reason: str | None = Field(default=None, max_length=2000)
 
 
-class KeyRequest(Value):
-    """A wish for an API key."""
+PrincipalName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.@:-]{1,100}$")]
+"""How whoever shows a key is called: a person, an app, an agent."""
 
-    principal: str = Field(pattern=r"^[A-Za-z0-9_.@:-]{1,100}$")
+_CENTURY_SECONDS = 100 * 366 * 86_400
+
+
+class KeyRequest(Value):
+    """A wish for an API key.
+
+    Attributes:
+        principal: whom it shall speak for.
+        role: what it may do in principle.
+        expires_in_seconds: how long it is valid; for ever when None.
+    """
+
+    principal: PrincipalName
     role: Role
-    expires_in_seconds: int | None = Field(default=None, ge=1)
+    expires_in_seconds: int | None = Field(default=None, ge=1, le=_CENTURY_SECONDS)
 
 
 class KeyInfo(Value):

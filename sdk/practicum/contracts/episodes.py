@@ -11,6 +11,9 @@ from practicum.contracts.models import Sampling, Usage
 from practicum.contracts.tasks import States
 from practicum.contracts.tools import CallStatus
 
+MOST_STEPS = 10_000
+"""The most turns that any episode may have."""
+
 
 class Limits(Value):
     """What an episode may spend.
@@ -23,7 +26,7 @@ class Limits(Value):
         seconds: wall seconds, waiting for people not counted; None for no bound.
     """
 
-    steps: int = Field(default=12, ge=1, le=10_000)
+    steps: int = Field(default=12, ge=1, le=MOST_STEPS)
     calls_per_step: int = Field(default=8, ge=1, le=64)
     errors_in_a_row: int = Field(default=3, ge=1)
     tokens: int | None = Field(default=None, ge=1)
@@ -171,8 +174,8 @@ class EpisodeStart(Value):
 class TurnRequest(Value):
     """The driver asks for the model turn of one step; a repeated step returns the accepted turn."""
 
-    step: int = Field(ge=0)
-    attempt: int = Field(default=1, ge=1)
+    step: int = Field(ge=0, le=MOST_STEPS)
+    attempt: int = Field(default=1, ge=1, le=1_000)
 
 
 class CallReference(Value):
@@ -202,8 +205,8 @@ class TurnReceipt(Value):
 class InvokeRequest(Value):
     """The driver asks for one call of an accepted turn to be made, once."""
 
-    step: int = Field(ge=0)
-    call: int = Field(ge=0)
+    step: int = Field(ge=0, le=MOST_STEPS)
+    call: int = Field(ge=0, le=MOST_STEPS)
 
 
 class CallReceipt(Value):

@@ -23,6 +23,10 @@ def parted(name: str) -> tuple[str, str | None]:
     return alias, version if at else None
 
 
+LONGEST_VERSION = 200
+"""The most characters of a model's version."""
+
+
 class Provider(StrEnum):
     """Who answers a model call."""
 
@@ -122,7 +126,7 @@ class ModelSpec(Value):
 
     alias: Name
     provider: Provider
-    target: str
+    target: str = Field(min_length=1)
     base_url: str | None = None
     api_key: str | None = Field(default=None, repr=False)
     codec: str | None = None
@@ -131,7 +135,7 @@ class ModelSpec(Value):
     sampling: Sampling = Sampling()
     system: str | None = None
     examples: ExampleSet | None = None
-    version: str | None = Field(default=None, min_length=1, max_length=200)
+    version: str | None = Field(default=None, min_length=1, max_length=LONGEST_VERSION)
     bundle: BundleFacts | None = None
     tool_tokens: int | None = Field(default_factory=_tool_tokens, ge=1)
     tool_profile: str | None = None
@@ -186,6 +190,11 @@ class Usage(Value):
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
         """The tokens of both."""

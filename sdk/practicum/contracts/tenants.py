@@ -1,6 +1,6 @@
 """Tenants: parts of a company that share an installation and see nothing of each other."""
 
-from practicum.contracts.access import IssuedKey
+from practicum.contracts.access import IssuedKey, PrincipalName
 from practicum.contracts.base import Name, Value
 
 MAIN = "main"
@@ -20,7 +20,7 @@ class TenantRequest(Value):
     """
 
     name: Name
-    admin: str = "admin"
+    admin: PrincipalName = "admin"
 
 
 class Tenant(Value):

@@ -9,7 +9,8 @@ from examples.demo.tasks import shown_tasks
 from practicum.contracts.access import Outcome, Role, RuleSet
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Effect, Tool
-from practicum_gateway.access.rules import Actor, check, decide
+from practicum_gateway.access.principals import Actor
+from practicum_gateway.access.rules import check, decide
 
 RULE_SET = RuleSet.model_validate_json(RULES.read_bytes())
 EFFECTS = {"create_refund": Effect.MONEY, "delete_note": Effect.DELETE, "adjust_stock": Effect.UPDATE}

@@ -8,9 +8,9 @@ from practicum.contracts.access import Outcome, Role, Rule, RuleSet
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Effect, Tool
 from practicum.errors import ForbiddenError, RequestError
-from practicum_gateway.access.principals import CALLERS, Principal
+from practicum_gateway.access.principals import CALLERS, Actor, Principal
 from practicum_gateway.access.rulebook import Rulebook
-from practicum_gateway.access.rules import Actor, check, decide, explain, revision_of
+from practicum_gateway.access.rules import check, decide, explain, revision_of
 from practicum_gateway.store.engine import Store
 
 SMALL: JsonObject = {
