@@ -8,6 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from practicum.contracts.tools import Tool
 from practicum.episode.offering import named
+from practicum.errors import ConfigurationError
 from practicum_connectors.catalogue.search import WordIndex
 from practicum_gateway.catalogue.registrations import Registrations
 from practicum_gateway.catalogue.shelf import Shelf
@@ -71,7 +72,7 @@ class Words:
     async def _prepare(self, present: Callable[[], Awaitable[Shelf]]) -> None:
         try:
             await self._index(await present())
-        except SQLAlchemyError:  # whoever searches tries again, and is told
+        except (SQLAlchemyError, ConfigurationError):  # whoever searches tries again, and is told
             _LOG.warning("The index of the tools could not be prepared.", exc_info=True)
 
     async def _index(self, shelf: Shelf) -> WordIndex | None:

@@ -5,7 +5,7 @@ import contextlib
 import secrets
 import sqlite3
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -21,6 +21,8 @@ from practicum_gateway.store.alone import held_database, held_file
 
 _WRITES = "practicum_writes"
 _BUSY_TIMEOUT_MS = 15_000
+_NO_ROOM = frozenset({"SQLITE_FULL", "53100"})
+"""How SQLite and PostgreSQL say that a disk is full."""
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -153,8 +155,12 @@ class Store:
         Args:
             in_turn: no other transaction that asks for its turn runs meanwhile: for what depends on rows that are not
                 there yet and so cannot be locked, such as the next number of a sequence.
+
+        Raises:
+            ConfigurationError: there is no room left; nothing of the transaction is kept.
         """
         async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(_room_in_words())
             if in_turn or self._sqlite:
                 await stack.enter_async_context(self._turn)
             session = await stack.enter_async_context(self._write())
@@ -246,3 +252,18 @@ def _visible(value: Any) -> Any:
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get(_WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextlib.contextmanager
+def _room_in_words() -> Generator[None]:
+    """Say that the disk is full, where that is why nothing can be written."""
+    try:
+        yield
+    except DBAPIError as error:
+        codes = {getattr(error.orig, "sqlite_errorname", None), getattr(error.orig, "sqlstate", None)}
+        if codes.isdisjoint(_NO_ROOM):
+            raise
+        raise ConfigurationError(
+            "The store has no room left: its disk is full. Nothing was written.",
+            mend="Free space where the store lies (PRACTICUM_DATA_DIR, or the database server), and do it again.",
+        ) from None

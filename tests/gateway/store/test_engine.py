@@ -34,6 +34,21 @@ async def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:
         assert (await session.scalars(select(KeyRow))).all() == []
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_a_full_disk_is_said_in_words_and_leaves_nothing(store: Store) -> None:
+    async def fill() -> None:
+        async with store.write() as session:
+            await session.execute(text("PRAGMA max_page_count = 1"))  # no less than it has already
+            row = key_row(1, utc_now())
+            row.prefix = "p" * 1_000_000
+            session.add(row)
+
+    with pytest.raises(ConfigurationError, match="no room left"):
+        await fill()
+    async with store.read() as session:
+        assert (await session.scalars(select(KeyRow))).all() == []
+
+
 async def test_moments_come_back_in_utc_and_naive_ones_are_refused(store: Store) -> None:
     noon_in_tokyo = datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=9)))
     async with store.write() as session:
