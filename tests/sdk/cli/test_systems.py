@@ -1,4 +1,4 @@
-"""`practicum connectors`, `tools`, `models`, `rules` and `keys`."""
+"""`practicum connectors`, `tools` and `models`."""
 
 import json
 import os
@@ -6,21 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from practicum.contracts.access import (
-    Considered,
-    Decision,
-    Explanation,
-    IssuedKey,
-    KeyInfo,
-    Outcome,
-    Role,
-    Rule,
-    RuleSet,
-    SealReport,
-)
 from practicum.contracts.connectors import Connector, ConnectorReport, Fidelity, Mode, OperationReport
 from practicum.contracts.models import ModelInfo, Provider
-from practicum.contracts.tenants import NewTenant, Tenant
 from practicum.contracts.tools import CallStatus, Effect, Observation, ProfiledTool, Tool
 from tests.sdk.cli.conftest import Types
 from tests.sdk.stand_in import NOW, Answer, StandIn
@@ -56,7 +43,6 @@ TOOL = Tool(
     path="/o",
 )
 INFO = ModelInfo(alias="mini", provider=Provider.LITELLM, target="openai/gpt-5-mini", version="1")
-KEY_INFO = KeyInfo(id="k1", prefix="prk_ab", principal="ada", role=Role.DEVELOPER)
 YAML = """
 openapi: 3.1.0  # a text, since it has two dots
 info: {title: Orders, version: "1.0"}
@@ -326,85 +312,3 @@ def test_models(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     spec.write_text('{"tool_tokens": null}')
     assert practicum("models", "add", "mini", "x", "--spec", str(spec)).status == 0
     assert gateway.seen[-1].json["tool_tokens"] is None
-
-
-def test_rules(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
-    rules = RuleSet(rules=(Rule(id="notes", tools=("crm.add_note",), outcome=Outcome.ALLOW),))
-    gateway.on("GET", "/v1/rules", rules)
-    gateway.on("PUT", "/v1/rules", rules)
-    assert "crm.add_note" in practicum("rules", "show").out
-    path = tmp_path / "rules.json"
-    for text in (rules.model_dump_json(), '[{"id": "notes", "tools": ["crm.add_note"], "outcome": "allow"}]'):
-        path.write_text(text)
-        assert practicum("rules", "set", str(path)).out == "1 rules are in force.\n"
-        assert RuleSet.model_validate(gateway.seen[-1].json) == rules
-    path.write_text('[{"id": "notes", "outcome": "perhaps"}]')
-    shown = practicum("rules", "set", str(path))
-    assert shown.status == 5
-    assert "rules.0.outcome" in shown.err
-    gateway.on("GET", "/v1/rules", RuleSet())
-    assert "No rules are set" in practicum("rules", "show").out
-
-
-def test_what_the_rules_would_say(gateway: StandIn, practicum: Types) -> None:
-    decision = Decision(outcome=Outcome.ASK, rule="built-in.ask", reason="Rule 'built-in.ask' asks a person about it.")
-    considered = (
-        Considered(rule="small", matched=False, reason="The arguments do not fit its schema."),
-        Considered(rule="built-in.ask", matched=True, reason=decision.reason),
-    )
-    found = Explanation(
-        tool="erp_create_refund",
-        address="erp.create_refund",
-        effect=Effect.MONEY,
-        principal="refund-bot",
-        role=Role.AGENT,
-        decision=decision,
-        considered=considered,
-    )
-    gateway.on("POST", "/v1/rules/explain", found)
-    shown = practicum("access", "explain", "--as", "refund-bot", "erp_create_refund", '{"amount": 250}')
-    assert shown.out.startswith("ask: Rule 'built-in.ask'")
-    assert "The arguments do not fit" in shown.out
-    assert gateway.seen[-1].json == {
-        "tool": "erp_create_refund",
-        "arguments": {"amount": 250},
-        "principal": "refund-bot",
-        "role": "agent",
-    }
-    assert practicum("access", "explain", "erp_create_refund", "--json").json["decision"]["outcome"] == "ask"
-
-
-def test_keys(gateway: StandIn, practicum: Types) -> None:
-    gateway.on("POST", "/v1/keys", Answer(201, IssuedKey(key="prk_new", info=KEY_INFO).model_dump_json().encode()))
-    gateway.on("GET", "/v1/keys", [KEY_INFO])
-    gateway.on("DELETE", "/v1/keys/k1", Answer(204))
-    shown = practicum("keys", "create", "ada", "--role", "developer", "--expires-in", "60")
-    assert shown.out == "prk_new\n"
-    assert gateway.seen[-1].json == {"principal": "ada", "role": "developer", "expires_in_seconds": 60}
-    assert practicum("keys", "create", "ada", "--role", "developer", "--json").json["key"] == "prk_new"
-    assert "prk_ab" in practicum("keys", "list").out
-    assert practicum("keys", "revoke", "k1").out == "Revoked k1.\n"
-    assert practicum("keys", "create", "ada", "--role", "king").status == 2
-
-
-def test_tenants(gateway: StandIn, practicum: Types) -> None:
-    issued = IssuedKey(key="prk_sales.new", info=KEY_INFO)
-    made = NewTenant(tenant=Tenant(name="sales"), key=issued)
-    gateway.on("POST", "/v1/tenants", Answer(201, made.model_dump_json().encode()))
-    gateway.on("POST", "/v1/tenants/sales/keys", Answer(201, issued.model_dump_json().encode()))
-    gateway.on("GET", "/v1/tenants", [Tenant(name="main"), Tenant(name="sales")])
-    gateway.on("DELETE", "/v1/tenants/sales", Answer(204))
-    shown = practicum("tenants", "create", "sales", "--admin", "ada@example.com")
-    assert (shown.out, "prk_sales.new" in shown.err) == ("prk_sales.new\n", False)
-    assert gateway.seen[-1].json == {"name": "sales", "admin": "ada@example.com"}
-    assert practicum("tenants", "key", "sales").out == "prk_sales.new\n"
-    assert "sales" in practicum("tenants", "list").out
-    refused = practicum("tenants", "remove", "sales")
-    assert (refused.status, "--yes" in refused.err) == (2, True)
-    assert practicum("tenants", "remove", "sales", "--yes").out == "Removed sales.\n"
-
-
-def test_secrets(gateway: StandIn, practicum: Types) -> None:
-    gateway.on("POST", "/v1/secrets/rotate", SealReport(key_id="12ab34cd", credentials=3))
-    assert practicum("secrets", "rotate").out == "3 credentials are sealed under the key 12ab34cd.\n"
-    assert practicum("secrets", "rotate", "--json").json == {"key_id": "12ab34cd", "credentials": 3}
