@@ -93,6 +93,7 @@ async def test_foreign_keys_hold(store: Store) -> None:
             session.add(DocumentRow(connector="nobody", content=b""))
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 async def test_sqlite_runs_in_wal_mode_and_waits_for_locks(store: Store) -> None:
     async with store.read() as session:
         assert (await session.execute(text("PRAGMA journal_mode"))).scalar_one() == "wal"
@@ -131,3 +132,56 @@ def test_identifiers_sort_by_time_and_do_not_repeat() -> None:
     assert len(set(made)) == 1000
     assert [one[:12] for one in made] == sorted(one[:12] for one in made)
     assert all(one.startswith("x_") and len(one) == 28 for one in made)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_a_text_with_a_nul_is_kept_and_found_on_postgresql(store: Store) -> None:
+    """SQLite keeps it as it is; PostgreSQL has no such text, and a deed must not be lost for it."""
+    async with store.write() as session:
+        row = key_row(1, utc_now())
+        row.principal = "an\0n"
+        session.add(row)
+    async with store.read() as session:
+        found = (await session.scalars(select(KeyRow).where(KeyRow.principal == "an\0n"))).one()
+    assert found.principal == "an\ufffdn"
+
+
+async def test_a_reader_sees_one_state(store: Store) -> None:
+    async with store.write() as session:
+        session.add(key_row(1, utc_now()))
+    async with store.read() as reader:
+        before = (await reader.scalars(select(KeyRow.id))).all()
+        async with store.write() as session:
+            session.add(key_row(2, utc_now()))
+        assert (await reader.scalars(select(KeyRow.id))).all() == before == ["key_1"]
+
+
+async def test_who_asks_for_a_turn_finds_what_the_one_before_wrote(store: Store) -> None:
+    async def number() -> None:
+        async with store.write(in_turn=True) as session:
+            taken = len((await session.scalars(select(KeyRow))).all())
+            session.add(key_row(taken, utc_now()))
+
+    await asyncio.gather(*(number() for _ in range(20)))
+    async with store.read() as session:
+        assert len((await session.scalars(select(KeyRow))).all()) == 20
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_connections_that_the_server_ended_are_made_anew(store: Store) -> None:
+    async with store.read() as session:
+        await session.execute(text("SELECT 1"))
+    async with store.write() as session:
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+        await session.execute(text(f"{ended} AND datname = current_database()"))
+    async with store.read() as one, store.read() as other:
+        assert [await each.scalar(text("SELECT 1")) for each in (one, other)] == [1, 1]
+
+
+async def test_a_database_that_cannot_be_reached_is_said_without_its_password(tmp_path: Path) -> None:
+    store = Store(f"postgresql://ann:hunter2-canary@/ledger?host={tmp_path}")
+    with pytest.raises(ConfigurationError, match="cannot be opened") as caught:
+        async with store.alone():
+            pass
+    assert "canary" not in str(caught.value)
+    await store.close()

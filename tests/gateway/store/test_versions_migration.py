@@ -2,19 +2,18 @@
 
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from alembic import command
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, bindparam, text
 
 from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.contracts.promotion import Change, PromotionRequest
 from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
-from practicum_gateway.store.engine import Store
+from practicum_gateway.store.engine import Store, UtcDateTime
 from practicum_gateway.store.migrate import configuration, migrate
-from practicum_gateway.store.vault import Vault, new_master_key
+from practicum_gateway.store.vault import Vault, new_key
 
 REGISTERED = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 LOCAL = ModelSpec(
@@ -25,6 +24,7 @@ LOCAL = ModelSpec(
     adapter={0: 1.0},
     sampling=Sampling(temperature=0),
 )
+_INSERT = text("INSERT INTO models VALUES (:alias, :spec, :key, :at)").bindparams(bindparam("at", type_=UtcDateTime))
 HOSTED = ModelSpec(alias="hosted", provider=Provider.LITELLM, target="openai/x", version="v7")
 
 
@@ -39,20 +39,20 @@ def stored(spec: ModelSpec) -> str:
     return json.dumps(spec.model_dump(mode="json", exclude={"api_key", "bundle"}))
 
 
-async def test_a_registered_model_is_the_first_version_of_its_alias(tmp_path: Path) -> None:
-    store, vault = Store(f"sqlite+aiosqlite:///{tmp_path / 'old.sqlite3'}"), Vault(new_master_key())
+async def test_a_registered_model_is_the_first_version_of_its_alias(empty_url: str) -> None:
+    store, vault = Store(empty_url), Vault(new_key())
     async with store.write() as session:
         await (await session.connection()).run_sync(upgrade, "0002")
         rows: list[dict[str, Any]] = [
-            {"alias": "local", "spec": stored(LOCAL), "key": None, "at": "2026-11-02 09:30:00.000000"},
+            {"alias": "local", "spec": stored(LOCAL), "key": None, "at": REGISTERED},
             {
                 "alias": "hosted",
                 "spec": stored(HOSTED),
                 "key": vault.seal("sk-secret", "model hosted"),
-                "at": "2026-11-02 09:30:00.000000",
+                "at": REGISTERED,
             },
         ]
-        await session.execute(text("INSERT INTO models VALUES (:alias, :spec, :key, :at)"), rows)
+        await session.execute(_INSERT, rows)
 
     await migrate(store)
 
