@@ -57,6 +57,7 @@ from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_ht
 from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
+from practicum_gateway.invocation.preview import Previews
 from practicum_gateway.models.embeddings import Embeddings
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
@@ -167,6 +168,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         ledger=ledger,
         artifacts=kept,
         pipeline=pipeline,
+        previews=Previews(catalogue, pipeline),
         record=record,
         registry=registry,
         rotation=Rotation(DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew)),

@@ -15,6 +15,7 @@ from practicum_gateway.episodes.trajectories import Trajectories
 from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
+from practicum_gateway.invocation.preview import Previews
 from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.record.record import Record
@@ -40,6 +41,7 @@ class House:
         catalogue: connectors and tools.
         ledger: one side effect per key.
         artifacts: bytes that systems answered.
+        previews: what calls that wait would change.
         pipeline: the one way in which a tool is called.
         record: what happened in episodes.
         registry: the models.
@@ -64,6 +66,7 @@ class House:
     ledger: Ledger
     artifacts: Artifacts
     pipeline: Pipeline
+    previews: Previews
     record: Record
     registry: Registry
     rotation: Rotation

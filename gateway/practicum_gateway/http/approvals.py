@@ -2,12 +2,14 @@
 
 from fastapi import APIRouter
 
-from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus, Role
+from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus, Preview, Role
 from practicum.errors import NotFoundError
 from practicum_gateway.access.principals import Principal
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Limit, Services
+from practicum_gateway.http.problems import documented
 
-router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
+router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=JsonRoute)
 
 _SEEING = (Role.APPROVER, Role.DEVELOPER, Role.WORKER, Role.AUDITOR)
 
@@ -34,7 +36,13 @@ async def approval(approval_id: str, house: Services, caller: Caller) -> Approva
     return found
 
 
-@router.post("/{approval_id}")
+@router.get("/{approval_id}/preview")
+async def preview(approval_id: str, house: Services, caller: Caller) -> Preview:
+    """What the call would change, as far as a read of the same system can tell."""
+    return await house.previews.of(await approval(approval_id, house, caller))
+
+
+@router.post("/{approval_id}", responses=documented(409))
 async def answer(approval_id: str, answer: ApprovalAnswer, house: Services, caller: Caller) -> Approval:
     """Answer, once, for exactly the arguments that were shown; nobody answers what was asked on their own behalf."""
     return await house.approvals.answer(approval_id, caller, answer)

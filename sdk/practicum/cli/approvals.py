@@ -7,7 +7,8 @@ import typer
 
 from practicum.cli.connection import connect
 from practicum.cli.output import JsonOption, moment, say, short, show_fields, show_json, show_table
-from practicum.contracts.access import Approval, ApprovalStatus
+from practicum.client import Practicum
+from practicum.contracts.access import Approval, ApprovalStatus, Preview
 
 app = typer.Typer(help="Answer what agents must ask before they act.", no_args_is_help=True)
 
@@ -51,6 +52,17 @@ def show(approval: ApprovalArgument, as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def preview(approval: ApprovalArgument, as_json: JsonOption = False) -> None:
+    """Show what the call would change: what stands there now beside what it says."""
+    with connect() as client:
+        found = client.approvals.preview(approval)
+    if as_json:
+        show_json(found)
+    else:
+        show_preview(found)
+
+
+@app.command()
 def approve(
     approval: ApprovalArgument, reason: ReasonOption = None, yes: YesOption = False, as_json: JsonOption = False
 ) -> None:
@@ -76,7 +88,7 @@ def answer(approval: str, *, approve: bool, reason: str | None, yes: bool, as_js
     with connect(as_approver=True) as client:
         asked = client.approvals.get(approval)
         if not yes:
-            _confirm(asked, approve=approve)
+            _confirm(client, asked, approve=approve)
         give = client.approvals.approve if approve else client.approvals.deny
         answered = give(asked, reason=reason)
     if as_json:
@@ -85,10 +97,11 @@ def answer(approval: str, *, approve: bool, reason: str | None, yes: bool, as_js
         say(f"{'Approved' if approve else 'Denied'}: {answered.tool} {short(answered.arguments)}")
 
 
-def _confirm(asked: Approval, *, approve: bool) -> None:
+def _confirm(client: Practicum, asked: Approval, *, approve: bool) -> None:
     if not sys.stdin.isatty():
         raise typer.BadParameter("Nobody is there to confirm; give --yes once you have seen what is asked.")
     show_approval(asked)
+    show_preview(client.approvals.preview(asked.id))
     typer.confirm("Approve this call?" if approve else "Deny this call?", abort=True)
 
 
@@ -110,3 +123,14 @@ def show_approval(approval: Approval) -> None:
             ("reason", approval.reason),
         )
     )
+
+
+def show_preview(found: Preview) -> None:
+    """What a call would change, as far as it is known."""
+    if found.note is not None:
+        say(found.note)
+    if found.record is None:
+        return
+    say(f"{found.read_with} says now: {short(found.record, 2000)}")
+    changes = ((change.where, short(change.before, 200), short(change.after, 200)) for change in found.changes)
+    show_table(("value", "now", "after the call"), changes, empty="The call names no value that differs.")

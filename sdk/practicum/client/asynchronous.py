@@ -63,6 +63,7 @@ class AsyncApprovals(AsyncResource):
 
     list = AsyncEndpoint(approvals.fetch_all)
     get = AsyncEndpoint(approvals.get)
+    preview = AsyncEndpoint(approvals.preview)
     approve = AsyncEndpoint(approvals.approve)
     deny = AsyncEndpoint(approvals.deny)
 
@@ -95,6 +96,7 @@ class AsyncKeys(AsyncResource):
     create = AsyncEndpoint(access.create_key)
     list = AsyncEndpoint(access.fetch_keys)
     revoke = AsyncEndpoint(access.revoke_key)
+    rotate = AsyncEndpoint(access.rotate_key)
 
 
 class AsyncAudit(AsyncResource):

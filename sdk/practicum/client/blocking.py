@@ -64,6 +64,7 @@ class Approvals(Resource):
 
     list = Endpoint(approvals.fetch_all)
     get = Endpoint(approvals.get)
+    preview = Endpoint(approvals.preview)
     approve = Endpoint(approvals.approve)
     deny = Endpoint(approvals.deny)
 
@@ -96,6 +97,7 @@ class Keys(Resource):
     create = Endpoint(access.create_key)
     list = Endpoint(access.fetch_keys)
     revoke = Endpoint(access.revoke_key)
+    rotate = Endpoint(access.rotate_key)
 
 
 class Audit(Resource):

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, JsonValue, StringConstraints
 
 from practicum.contracts.base import JsonObject, Value
 from practicum.contracts.tools import Effect
@@ -216,6 +216,36 @@ class Approval(Value):
     expires: datetime
 
 
+class FieldChange(Value):
+    """One value that a call would change.
+
+    Attributes:
+        where: its name in the record.
+        before: what stands there now; None where nothing does.
+        after: what the call says.
+    """
+
+    where: str
+    before: JsonValue = None
+    after: JsonValue = None
+
+
+class Preview(Value):
+    """What a call that waits would change, as far as a read of the same system can tell.
+
+    Attributes:
+        read_with: exposed name of the tool that read the record; None where there is no such tool.
+        record: the record as it stands now, as text that may be cut; None where it could not be read.
+        changes: what the call would change in it.
+        note: what has to be said of it.
+    """
+
+    read_with: str | None = None
+    record: str | None = None
+    changes: tuple[FieldChange, ...] = ()
+    note: str | None = None
+
+
 class ApprovalAnswer(Value):
     """An approver's answer.
 
@@ -248,6 +278,20 @@ class KeyRequest(Value):
     principal: PrincipalName
     role: Role
     expires_in_seconds: int | None = Field(default=None, ge=1, le=_CENTURY_SECONDS)
+
+
+GRACE_SECONDS = 3600
+"""How long a key goes on beside the one that takes its place, where nothing else is said."""
+
+
+class KeyRotation(Value):
+    """A wish for a key that takes the place of another.
+
+    Attributes:
+        grace_seconds: how long the old one goes on; 0 withdraws it at once.
+    """
+
+    grace_seconds: int = Field(default=GRACE_SECONDS, ge=0, le=30 * 86_400)
 
 
 class KeyInfo(Value):

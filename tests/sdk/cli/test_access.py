@@ -7,9 +7,11 @@ from practicum.contracts.access import (
     Considered,
     Decision,
     Explanation,
+    FieldChange,
     IssuedKey,
     KeyInfo,
     Outcome,
+    Preview,
     Role,
     Rule,
     RuleSet,
@@ -110,3 +112,13 @@ def test_secrets(gateway: StandIn, practicum: Types) -> None:
     gateway.on("POST", "/v1/secrets/rotate", SealReport(key_id="12ab34cd", credentials=3))
     assert practicum("secrets", "rotate").out == "3 credentials are sealed under the key 12ab34cd.\n"
     assert practicum("secrets", "rotate", "--json").json == {"key_id": "12ab34cd", "credentials": 3}
+
+
+def test_what_a_call_would_change(gateway: StandIn, practicum: Types) -> None:
+    change = FieldChange(where="level", before="gold", after="silver")
+    found = Preview(read_with="crm_get_customer", record='{"level":"gold"}', changes=(change,))
+    gateway.on("GET", "/v1/approvals/ap1/preview", found)
+    shown = practicum("approvals", "preview", "ap1").out
+    assert all(word in shown for word in ("crm_get_customer says now", "level", "gold", "silver"))
+    gateway.on("GET", "/v1/approvals/ap1/preview", Preview(note="The system has no operation that reads it."))
+    assert practicum("approvals", "preview", "ap1").out == "The system has no operation that reads it.\n"

@@ -2,11 +2,13 @@
 
 from practicum.client.call import Call, build, nothing, path, read
 from practicum.contracts.access import (
+    GRACE_SECONDS,
     ExplainRequest,
     Explanation,
     IssuedKey,
     KeyInfo,
     KeyRequest,
+    KeyRotation,
     Role,
     RuleSet,
     SealReport,
@@ -80,6 +82,26 @@ def revoke_key(key: str) -> Call[None]:
         NotFoundError: there is none of this id.
     """
     return Call("DELETE", path("/v1/keys/{}", key), nothing)
+
+
+def rotate_key(key: str, *, grace_seconds: int = GRACE_SECONDS) -> Call[IssuedKey]:
+    """Issue a key that takes the place of another: for the same principal, in the same role, for as long.
+
+    Args:
+        key: id of the old one.
+        grace_seconds: how long the old one goes on; 0 withdraws it at once.
+
+    Raises:
+        NotFoundError: there is no key of this id.
+        ConflictError: it is withdrawn or has ended, or is not made here: an episode's or a configured one.
+    """
+    return Call(
+        "POST",
+        path("/v1/keys/{}/rotate", key),
+        read(IssuedKey),
+        body=build(KeyRotation, "rotation", grace_seconds=grace_seconds),
+        if_lost="A key may have been issued that nobody holds: look with keys.list(), revoke it and rotate again.",
+    )
 
 
 def rotate_secrets() -> Call[SealReport]:

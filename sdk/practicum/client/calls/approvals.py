@@ -1,7 +1,7 @@
 """Calls about approvals."""
 
 from practicum.client.call import Call, build, path, query, read
-from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus
+from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus, Preview
 
 
 def fetch_all(
@@ -24,6 +24,15 @@ def get(approval: str) -> Call[Approval]:
         NotFoundError: there is none of this id.
     """
     return Call("GET", path("/v1/approvals/{}", approval), read(Approval))
+
+
+def preview(approval: str) -> Call[Preview]:
+    """What the call that waits would change, as far as a read of the same system can tell.
+
+    Raises:
+        NotFoundError: there is none of this id, or its tool is gone.
+    """
+    return Call("GET", path("/v1/approvals/{}/preview", approval), read(Preview))
 
 
 def approve(approval: Approval, *, reason: str | None = None) -> Call[Approval]:
