@@ -1,6 +1,6 @@
 """Artifacts: what systems answered in bytes, for who asked."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Response
@@ -9,15 +9,20 @@ from practicum.contracts.access import Role
 from practicum.contracts.audit import Action
 from practicum_gateway.access.principals import CALLERS
 from practicum_gateway.audit.log import Deed
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 from practicum_gateway.invocation.intent import scope_of
 
 _BYTES = "application/octet-stream"
 
-router = APIRouter(prefix="/v1/artifacts", tags=["tools"])
+_ANSWERED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The bytes, in the media type that the system gave.", "content": {"*/*": {}}}
+}
+
+router = APIRouter(prefix="/v1/artifacts", tags=["tools"], route_class=JsonRoute)
 
 
-@router.get("/{artifact}", response_class=Response)
+@router.get("/{artifact}", response_class=Response, responses=_ANSWERED)
 async def get_artifact(
     artifact: str,
     house: Services,

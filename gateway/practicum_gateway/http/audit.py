@@ -1,18 +1,20 @@
 """The audit log: read, check, export and erase from it."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
 from practicum.contracts.access import Role
 from practicum.contracts.audit import LARGEST, AuditCheck, AuditEntry, AuditHead, AuditQuery, EraseRequest, Erasure
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 
-router = APIRouter(prefix="/v1/audit", tags=["audit"])
+router = APIRouter(prefix="/v1/audit", tags=["audit"], route_class=JsonRoute)
 
 _HEAD = r"^[0-9]{1,18}:[0-9a-f]{64}$"
 _LINES = "application/jsonl"
+_EXPORTED: dict[int | str, dict[str, Any]] = {200: {"description": "A line an entry.", "content": {_LINES: {}}}}
 
 
 @router.get("")
@@ -42,7 +44,7 @@ async def verify(
     return await house.audit.verify(None if head is None else AuditHead.parse(head))
 
 
-@router.get("/export", response_class=StreamingResponse)
+@router.get("/export", response_class=StreamingResponse, responses=_EXPORTED)
 async def export(
     house: Services, caller: Caller, after: Annotated[int, Query(ge=0, le=LARGEST)] = 0
 ) -> StreamingResponse:

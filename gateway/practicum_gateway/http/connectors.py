@@ -1,5 +1,7 @@
 """Connectors: register a system, see what became of its operations, look at its document again, forget it."""
 
+from typing import Any
+
 from fastapi import APIRouter, Response
 
 from practicum.contracts.access import Role
@@ -11,14 +13,19 @@ from practicum.contracts.connectors import (
     RefreshReport,
     RefreshRequest,
 )
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Limit, Services
+from practicum_gateway.http.problems import documented
 
-router = APIRouter(prefix="/v1/connectors", tags=["connectors"])
+router = APIRouter(prefix="/v1/connectors", tags=["connectors"], route_class=JsonRoute)
 
+_AGAIN: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The same registration was there already.", "model": ConnectorReport}
+}
 _SEEING = (Role.DEVELOPER, Role.APPROVER, Role.WORKER, Role.AUDITOR)
 
 
-@router.post("", status_code=201, responses={200: {"description": "The same registration was there already."}})
+@router.post("", status_code=201, responses=_AGAIN | documented(409, 502))
 async def register(spec: ConnectorSpec, house: Services, caller: Caller, response: Response) -> ConnectorReport:
     """Register a system from its OpenAPI document, whole or not at all."""
     caller.require(to="register connectors")
@@ -41,7 +48,7 @@ async def connector(name: str, house: Services, caller: Caller) -> ConnectorRepo
     return await house.catalogue.report(name)
 
 
-@router.post("/{name}/refresh")
+@router.post("/{name}/refresh", responses=documented(409, 502))
 async def refresh(name: str, request: RefreshRequest, house: Services, caller: Caller) -> RefreshReport:
     """Look at a system's document again: what breaks no call is put in force, what does is held for a decision."""
     caller.require(to="refresh connectors")
@@ -55,14 +62,14 @@ async def changes(name: str, house: Services, caller: Caller) -> RefreshReport:
     return await house.catalogue.changes(name)
 
 
-@router.post("/{name}/accept")
+@router.post("/{name}/accept", responses=documented(409))
 async def accept(name: str, request: AcceptRequest, house: Services, caller: Caller) -> RefreshReport:
     """Put the changes that are held in force."""
     caller.require(to="accept changes of connectors")
     return await house.catalogue.accept(name, request.digest)
 
 
-@router.delete("/{name}", status_code=204)
+@router.delete("/{name}", status_code=204, responses=documented(409))
 async def remove(name: str, house: Services, caller: Caller) -> None:
     """Forget a system, its document and its credential."""
     caller.require(to="remove connectors")

@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from practicum.errors import ConfigurationError, GatewayUnavailableError
 from practicum_gateway.http.dependencies import Services
+from practicum_gateway.http.problems import documented
 
 router = APIRouter(tags=["health"])
 
@@ -14,7 +15,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses=documented(503))
 async def readyz(house: Services) -> dict[str, str]:
     """The store answers and the gateway is not shutting down."""
     if house.closing.is_set():

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends, Query
+from pydantic import Field
 
 from practicum.errors import RequestError
 
+_Label = Annotated[str, Field(json_schema_extra={"pattern": "^[^:]+:"})]
+
 
 def labels_of(
-    metadata: Annotated[Sequence[str], Query(description="`name:value`; repeat it to ask for several labels.")] = (),
+    metadata: Annotated[Sequence[_Label], Query(description="`name:value`; repeat it to ask for several labels.")] = (),
 ) -> dict[str, str]:
     """The labels that are asked for.
 

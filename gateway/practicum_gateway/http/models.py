@@ -9,9 +9,11 @@ from practicum.contracts.base import Value
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
 from practicum.contracts.promotion import Promotion, PromotionRequest
 from practicum.errors import RequestError
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
+from practicum_gateway.http.problems import documented
 
-router = APIRouter(prefix="/v1/models", tags=["models"])
+router = APIRouter(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 
 
 class ListedModel(Value):
@@ -48,7 +50,7 @@ async def list_models(house: Services, _caller: Caller) -> ModelList:
     )
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, responses=documented(409))
 async def register_model(spec: ModelSpec, house: Services, caller: Caller) -> ModelInfo:
     """Register a model under its alias, in place of what the alias named before, which stays as a version of it."""
     caller.require(to="register models")
@@ -70,7 +72,7 @@ async def list_versions(alias: str, house: Services, caller: Caller) -> tuple[Mo
     return await house.registry.versions(alias)
 
 
-@router.post("/{alias}/versions", status_code=201)
+@router.post("/{alias}/versions", status_code=201, responses=documented(409))
 async def add_version(alias: str, spec: ModelSpec, house: Services, caller: Caller) -> ModelVersion:
     """Register a candidate: a version that `alias@version` names, while the alias goes on naming the one it names."""
     caller.require(to="register models")
@@ -79,14 +81,14 @@ async def add_version(alias: str, spec: ModelSpec, house: Services, caller: Call
     return await house.registry.add(spec, by=caller.name)
 
 
-@router.post("/{alias}/promote")
+@router.post("/{alias}/promote", responses=documented(409))
 async def promote(alias: str, request: PromotionRequest, house: Services, caller: Caller) -> Promotion:
     """Let the alias name a version that is shown to be better; what begins from now on uses it."""
     caller.require(to="promote models")
     return await house.promotions.promote(alias, request, by=caller.name)
 
 
-@router.post("/{alias}/rollback")
+@router.post("/{alias}/rollback", responses=documented(409))
 async def roll_back(alias: str, house: Services, caller: Caller) -> Promotion:
     """Let the alias name again what it named before; what begins from now on uses it."""
     caller.require(to="roll models back")

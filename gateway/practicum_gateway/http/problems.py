@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from practicum.contracts.base import Value
 from practicum.contracts.problems import FieldProblem, Problem
 from practicum.errors import NotFoundError, PracticumError, RequestError, UnauthenticatedError
 from practicum_gateway.telemetry import current_trace_id
@@ -15,28 +16,94 @@ from practicum_gateway.telemetry import current_trace_id
 MEDIA_TYPE = "application/problem+json"
 _FAULTS_SHOWN = 20
 
-DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    "default": {
-        "description": "Anything that went wrong, with a stable code and a way out.",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
+
+class ChatError(Value):
+    """An error as OpenAI's clients read it."""
+
+    message: str
+    type: str
+    code: str
+
+
+class ChatProblem(Problem):
+    """A problem of a chat completion.
+
+    Attributes:
+        error: the same in the member in which OpenAI's clients look for it; the door's own problems have none.
+    """
+
+    error: ChatError | None = None
+
+
+_SCHEMAS = "#/components/schemas/"
+_MEANINGS = {
+    400: "The body is no JSON, or JSON that readers take differently.",
+    401: "No valid key came with the request.",
+    403: "The key does not reach this far.",
+    404: "It is not there, or not for this caller.",
+    408: "The body did not arrive in time.",
+    409: "It does not go together with what is there.",
+    413: "The body is too large.",
+    415: "The body has a Content-Encoding.",
+    422: "What was sent does not fit.",
+    429: "A budget is used up.",
+    500: "A defect of the gateway, or settings of it that do not fit.",
+    502: "A system or a model provider failed, or was not there.",
+    503: "The gateway cannot do this now.",
 }
-"""What the gateway's own OpenAPI document says of errors."""
+_GUARDED = (401, 403, 404, 413, 422, 500)
+_WITH_BODY = (400, 408, 415)
+
+
+def documented(*statuses: int, schema: type[Problem] = Problem) -> dict[int | str, dict[str, Any]]:
+    """What the gateway's own OpenAPI document says of errors, as FastAPI's `responses`.
+
+    Args:
+        statuses: those that a route answers besides what every route answers; `describe_problems` adds these.
+        schema: what the problem holds.
+    """
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"{_SCHEMAS}{schema.__name__}"}}}
+    return {status: {"description": _MEANINGS[status], "content": content} for status in statuses}
+
+
+DOCUMENTED = documented(500)
+"""What every route may answer."""
 
 
 def describe_problems(app: FastAPI) -> None:
-    """Add the schema that `DOCUMENTED` refers to: FastAPI only knows media types of its own answers."""
+    """Complete the gateway's own OpenAPI document: what the door and the scales answer, and how problems look.
+
+    FastAPI only knows media types of its own answers.
+    """
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
-        document = generate()
-        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas: dict[str, Any] = document["components"]["schemas"]
-        schemas.update(schema.pop("$defs", {}))
-        schemas[Problem.__name__] = schema
-        return document
+        if app.openapi_schema is None:
+            document = generate()
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    _add_problems(operation)
+            described: dict[str, Any] = document["components"]["schemas"]
+            for name in ("HTTPValidationError", "ValidationError"):
+                described.pop(name, None)
+            for schema in (Problem, ChatProblem):
+                part = schema.model_json_schema(ref_template=f"{_SCHEMAS}{{model}}")
+                described.update(part.pop("$defs", {}))
+                described[schema.__name__] = part
+        return generate()
 
     app.openapi = openapi
+
+
+def _add_problems(operation: dict[str, Any]) -> None:
+    """Say of an operation what every one behind the door answers; FastAPI's own words of 422 are not ours."""
+    if "security" not in operation:
+        return
+    responses: dict[str, Any] = operation["responses"]
+    if "application/json" in responses.get("422", {}).get("content", {}):
+        del responses["422"]
+    for status in (*_GUARDED, *(_WITH_BODY if "requestBody" in operation else ())):
+        responses.setdefault(str(status), documented(status)[status])
 
 
 def rendered(problem: Problem) -> Response:

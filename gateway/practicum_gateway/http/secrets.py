@@ -3,9 +3,10 @@
 from fastapi import APIRouter
 
 from practicum.contracts.access import SealReport
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 
-router = APIRouter(prefix="/v1/secrets", tags=["secrets"])
+router = APIRouter(prefix="/v1/secrets", tags=["secrets"], route_class=JsonRoute)
 
 
 @router.post("/rotate")

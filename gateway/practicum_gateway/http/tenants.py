@@ -8,9 +8,11 @@ from practicum.contracts.access import IssuedKey
 from practicum.contracts.tenants import MAIN, NewTenant, Tenant, TenantRequest
 from practicum.errors import ForbiddenError
 from practicum_gateway.estate import Estate
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
+from practicum_gateway.http.problems import documented
 
-router = APIRouter(prefix="/v1/tenants", tags=["tenants"])
+router = APIRouter(prefix="/v1/tenants", tags=["tenants"], route_class=JsonRoute)
 
 
 def estate_of(request: Request, house: Services, caller: Caller) -> Estate:
@@ -25,7 +27,7 @@ def estate_of(request: Request, house: Services, caller: Caller) -> Estate:
 Operated = Annotated[Estate, Depends(estate_of)]
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, responses=documented(409))
 async def create(request: TenantRequest, estate: Operated) -> NewTenant:
     """Make a tenant; the secret of its administrator's key is shown in this answer and never again."""
     key = await estate.create(request.name, request.admin)
@@ -44,7 +46,7 @@ async def admin_key(name: str, estate: Operated) -> IssuedKey:
     return await estate.admin_key(name, "admin")
 
 
-@router.delete("/{name}", status_code=204)
+@router.delete("/{name}", status_code=204, responses=documented(409))
 async def remove(name: str, estate: Operated) -> None:
     """End a tenant's episodes and destroy all that is kept of it."""
     await estate.remove(name)

@@ -9,12 +9,14 @@ from practicum.contracts.tools import CallRequest, Observation, ProfiledTool, To
 from practicum.errors import NotFoundError
 from practicum_gateway.access.principals import CALLERS, Principal
 from practicum_gateway.house import House
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Limit, Services
+from practicum_gateway.http.problems import documented
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.models.tool_forms import profiled
 from practicum_gateway.store.engine import new_id
 
-router = APIRouter(prefix="/v1/tools", tags=["tools"])
+router = APIRouter(prefix="/v1/tools", tags=["tools"], route_class=JsonRoute)
 
 
 @router.get("")
@@ -51,7 +53,7 @@ async def tool(
     return found if profile is None else profiled(found, profile)
 
 
-@router.post("/{name}/call")
+@router.post("/{name}/call", responses=documented(409, 429, 502))
 async def call(name: str, request: CallRequest, house: Services, caller: Caller) -> Observation:
     """Call a tool, once; a repeated idempotency key returns the recorded outcome.
 

@@ -10,10 +10,11 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.trajectory import Trajectory
 from practicum_gateway.audit.log import Deed
 from practicum_gateway.episodes.episodes import only_of
+from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Limit, Services
 from practicum_gateway.http.labels import Labels
 
-router = APIRouter(prefix="/v1/trajectories", tags=["trajectories"])
+router = APIRouter(prefix="/v1/trajectories", tags=["trajectories"], route_class=JsonRoute)
 
 
 @router.get("")
