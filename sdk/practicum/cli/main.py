@@ -22,6 +22,7 @@ from practicum.cli import (
     train,
     trajectories,
 )
+from practicum.cli.backup import backup
 from practicum.cli.exits import EPILOG, exit_of
 from practicum.cli.output import plain
 from practicum.cli.run import run
@@ -58,6 +59,7 @@ app.add_typer(access.keys_app, name="keys")
 app.add_typer(audit.app, name="audit")
 app.add_typer(access.secrets_app, name="secrets")
 app.add_typer(tenants.app, name="tenants")
+app.command(epilog="**Example:** `practicum backup before-upgrade.tar.gz`")(backup)
 for _command in distribution("practicum").entry_points.select(group="practicum.commands"):
     _command.load()(app)  # of packages above this one, which are imported no further before their command runs
 
