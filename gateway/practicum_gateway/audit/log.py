@@ -4,13 +4,14 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from sqlalchemy import Table, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.audit import canonical, hash_of_details, hash_of_entry
 from practicum.contracts.audit import GENESIS, Action, AuditEntry, AuditHead
 from practicum.contracts.base import JsonObject, utc_now
+from practicum.halves import without_halves
 from practicum_gateway.audit.who import Who, acting
 from practicum_gateway.store.audit_tables import AuditRow
 from practicum_gateway.telemetry import current_trace_id
@@ -73,8 +74,11 @@ async def head_of(session: AsyncSession) -> AuditHead:
 
 
 def entry_of(row: AuditRow) -> AuditEntry:
-    """A row as it is shown."""
-    details = None if row.details is None else _DETAILS.validate_json(row.details)
+    """A row as it is shown; details that somebody made unreadable are missing then, and the check finds it."""
+    try:
+        details = None if row.details is None else _DETAILS.validate_json(row.details)
+    except ValidationError:
+        details = None
     return AuditEntry.model_validate(
         {name: getattr(row, name) for name in AuditEntry.model_fields} | {"details": details}
     )
@@ -115,10 +119,14 @@ def _text(text: str, most: int) -> str:
 
 
 def bounded(details: JsonObject) -> JsonObject:
-    """Details of which no single one is large; those that are None are left out."""
-    return {name: _bounded(value) for name, value in details.items() if value is not None}
+    """Details as they can be kept: no single one is large, none is None, and each can be read again."""
+    kept = {name: _bounded(value) for name, value in details.items() if value is not None}
+    return _DETAILS.validate_json(without_halves(canonical(kept)))
 
 
 def _bounded(value: JsonValue) -> JsonValue:
-    size = len(canonical(value))
+    try:
+        size = len(canonical(value))
+    except (ValueError, RecursionError):
+        return {"left_out": "no JSON"}
     return value if size <= VALUE_BYTES else {"left_out_bytes": size}
