@@ -13,7 +13,7 @@ from practicum.contracts.access import IssuedKey, KeyInfo, KeyRequest, Role
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tenants import MAIN
-from practicum.errors import ConfigurationError, NotFoundError, UnauthenticatedError
+from practicum.errors import ConfigurationError, ConflictError, NotFoundError, UnauthenticatedError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.store.access_tables import KeyRow
@@ -25,6 +25,8 @@ _SHOWN = 8
 _MARK = "."
 """Stands between the tenant of a key and its random part; no tenant's name and no random part holds one."""
 _SHORTEST = 24
+_INSTALLED = "boot_"
+"""How the ids of keys begin that are configured, not issued."""
 _REMEMBERED = 1024
 
 
@@ -58,7 +60,7 @@ class _Recognised:
 
 
 class Keys:
-    """Issues, recognises and revokes API keys.
+    """Issues, recognises, rotates and revokes API keys.
 
     Keys that were shown lately are recognised from memory, by their hash: one gateway at a time works on a store, and
     keys are withdrawn through it alone, which forgets them.
@@ -113,7 +115,7 @@ class Keys:
                 f"The key configured for '{principal}' says that it is of another tenant.",
                 mend=f"Use a value that does not begin with {KEY_PREFIX}, or leave it out and one is made.",
             )
-        issuer = f"boot_{principal}"[:40]
+        issuer = f"{_INSTALLED}{principal}"[:40]
         async with self._store.write() as session:
             row = await session.get(KeyRow, issuer)
             changed = row is None or row.revoked is not None or row.hash != hash_of(secret)
@@ -148,6 +150,33 @@ class Keys:
                 row.revoked = utc_now()
                 await append(session, Deed(Action.KEY_REVOKED, key_id, details={"principal": row.principal}))
         self._forget()
+
+    async def rotate(self, key_id: str, grace: timedelta) -> IssuedKey:
+        """Make a key that takes the place of another: for the same principal, in the same role, for as long.
+
+        Args:
+            key_id: the old one.
+            grace: how long that goes on, if it does not end before.
+
+        Raises:
+            NotFoundError: there is no such key.
+            ConflictError: it is withdrawn or has ended, or this is not how it is exchanged.
+        """
+        now, secret = utc_now(), new_secret(self._tenant)
+        async with self._store.write() as session:
+            old = await session.get(KeyRow, key_id, with_for_update=True)
+            if old is None:
+                raise NotFoundError(f"There is no key '{key_id}'.")
+            _require_rotatable(old, now)
+            expires = None if old.expires is None else now + (old.expires - old.created)
+            new = _row(secret, KeyRequest(principal=old.principal, role=Role(old.role)), created=now, expires=expires)
+            session.add(new)
+            end = now + grace if old.expires is None else min(old.expires, now + grace)
+            old.expires = end
+            details: JsonObject = {"principal": old.principal, "by": new.id, "ends": end.isoformat()}
+            await append(session, Deed(Action.KEY_ROTATED, key_id, details=details), _issued(new))
+        self._forget()
+        return IssuedKey(key=secret, info=_info(new))
 
     async def revoke_of_episode(self, episode: str) -> None:
         """Withdraw every key bound to an episode, when it ends."""
@@ -185,21 +214,45 @@ class Keys:
     async def _add(self, secret: str, request: KeyRequest, episode: str | None) -> IssuedKey:
         now = utc_now()
         seconds = request.expires_in_seconds
-        row = KeyRow(
-            id=new_id("key"),
-            prefix=shown_of(secret),
-            hash=hash_of(secret),
-            principal=request.principal,
-            role=request.role,
-            episode=episode,
-            created=now,
-            expires=None if seconds is None else now + timedelta(seconds=seconds),
-            revoked=None,
-        )
+        expires = None if seconds is None else now + timedelta(seconds=seconds)
+        row = _row(secret, request, created=now, expires=expires, episode=episode)
         async with self._store.write() as session:
             session.add(row)
             await append(session, _issued(row))
         return IssuedKey(key=secret, info=_info(row))
+
+
+def _row(
+    secret: str, request: KeyRequest, *, created: datetime, expires: datetime | None, episode: str | None = None
+) -> KeyRow:
+    return KeyRow(
+        id=new_id("key"),
+        prefix=shown_of(secret),
+        hash=hash_of(secret),
+        principal=request.principal,
+        role=request.role,
+        episode=episode,
+        created=created,
+        expires=expires,
+        revoked=None,
+    )
+
+
+def _require_rotatable(row: KeyRow, now: datetime) -> None:
+    """Refuse a key in whose place none can be issued.
+
+    Raises:
+        ConflictError: it is one.
+    """
+    if row.episode is not None:
+        raise ConflictError(f"'{row.id}' is the key of an episode.", mend="It ends with the episode; begin another.")
+    if row.id.startswith(_INSTALLED):
+        raise ConflictError(
+            f"'{row.id}' is a key that the gateway was started with.",
+            mend="Configure another and start the gateway again; the old one is then withdrawn.",
+        )
+    if row.revoked is not None or (row.expires is not None and row.expires <= now):
+        raise ConflictError(f"'{row.id}' is withdrawn or has ended.", mend="Issue a new key.")
 
 
 def _issued(row: KeyRow) -> Deed:

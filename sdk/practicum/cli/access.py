@@ -8,7 +8,7 @@ from practicum.cli.connection import connect
 from practicum.cli.inputs import arguments_of, json_of, text_of
 from practicum.cli.output import JsonOption, moment, remark, say, show_fields, show_json, show_table
 from practicum.client.call import build
-from practicum.contracts.access import Budget, Role, RuleSet
+from practicum.contracts.access import GRACE_SECONDS, Budget, Role, RuleSet
 
 rules_app = typer.Typer(help="Decide which calls are allowed, denied, or asked about.", no_args_is_help=True)
 access_app = typer.Typer(help="Ask what the access rules would say.", no_args_is_help=True)
@@ -161,6 +161,24 @@ def revoke_key(
         show_json({"revoked": key})
     else:
         say(f"Revoked {key}.")
+
+
+@keys_app.command("rotate", epilog="**Example:** `practicum keys rotate ID --grace 600`")
+def rotate_key(
+    key: Annotated[str, typer.Argument(metavar="ID", help="Id of the key.")],
+    grace: Annotated[
+        int, typer.Option(min=0, help="Seconds for which the old key goes on; 0 withdraws it at once.")
+    ] = GRACE_SECONDS,
+    as_json: JsonOption = False,
+) -> None:
+    """Issue a key that takes the place of another; it is printed this once and nowhere kept in clear."""
+    with connect() as client:
+        issued = client.keys.rotate(key, grace_seconds=grace)
+    if as_json:
+        show_json(issued)
+    else:
+        say(issued.key)
+        remark(f"id {issued.info.id}; it is not shown again. {key} goes on for {grace} s at most")
 
 
 @secrets_app.command("rotate")

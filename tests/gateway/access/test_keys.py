@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from practicum.contracts.access import KeyRequest, Role
 from practicum.contracts.base import utc_now
-from practicum.errors import ConfigurationError, ForbiddenError, NotFoundError, UnauthenticatedError
+from practicum.errors import ConfigurationError, ConflictError, ForbiddenError, NotFoundError, UnauthenticatedError
 from practicum_gateway.access.keys import KEY_PREFIX, Keys
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.store.access_tables import KeyRow
@@ -124,6 +124,48 @@ async def test_a_short_configured_key_is_refused_and_not_repeated(keys: Keys) ->
     with pytest.raises(ConfigurationError) as caught:
         await keys.install("hunter2", "admin", Role.ADMIN)
     assert "hunter2" not in str(caught.value)
+
+
+async def test_a_rotated_key_goes_on_for_its_grace_beside_the_new_one(keys: Keys, store: Store) -> None:
+    old = await keys.issue(KeyRequest(principal="ann", role=Role.DEVELOPER))
+    await keys.authenticate(old.key)
+    new = await keys.rotate(old.info.id, timedelta(seconds=1))
+    assert (new.info.principal, new.info.role, new.info.expires) == ("ann", Role.DEVELOPER, None)
+    assert {(await keys.authenticate(each.key)).key_id for each in (old, new)} == {old.info.id, new.info.id}
+    assert {(await Keys(store).authenticate(each.key)).name for each in (old, new)} == {"ann"}
+    await asyncio.sleep(1.05)
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate(old.key)
+    assert (await keys.authenticate(new.key)).name == "ann"
+
+
+async def test_a_key_rotated_without_grace_ends_at_once(keys: Keys) -> None:
+    old = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT, expires_in_seconds=60))
+    await keys.authenticate(old.key)
+    new = await keys.rotate(old.info.id, timedelta(0))
+    with pytest.raises(UnauthenticatedError):
+        await keys.authenticate(old.key)
+    assert new.info.expires is not None
+    assert timedelta(seconds=55) < new.info.expires - utc_now() <= timedelta(seconds=60)
+
+
+async def test_grace_prolongs_no_key(keys: Keys) -> None:
+    old = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT, expires_in_seconds=60))
+    await keys.rotate(old.info.id, timedelta(hours=1))
+    assert {key.id: key.expires for key in await keys.list()}[old.info.id] == old.info.expires
+
+
+async def test_only_a_key_that_was_issued_and_goes_on_is_rotated(keys: Keys) -> None:
+    bound = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT), episode="ep_1")
+    installed = await keys.install("prk_first-first-first-first", "admin", Role.ADMIN)
+    revoked = await keys.issue(KeyRequest(principal="ann", role=Role.AGENT))
+    await keys.revoke(revoked.info.id)
+    for key in (bound.info.id, installed.id, revoked.info.id):
+        with pytest.raises(ConflictError):
+            await keys.rotate(key, timedelta(hours=1))
+    with pytest.raises(NotFoundError):
+        await keys.rotate("key_nobody", timedelta(hours=1))
+    assert len(await keys.list()) == 3
 
 
 async def test_two_keys_with_the_same_beginning_are_told_apart(keys: Keys) -> None:

@@ -89,6 +89,13 @@ def test_keys(gateway: StandIn, practicum: Types) -> None:
     assert "prk_ab" in practicum("keys", "list").out
     assert practicum("keys", "revoke", "k1").out == "Revoked k1.\n"
     assert practicum("keys", "create", "ada", "--role", "king").status == 2
+    gateway.on(
+        "POST", "/v1/keys/k1/rotate", Answer(201, IssuedKey(key="prk_2", info=KEY_INFO).model_dump_json().encode())
+    )
+    assert practicum("keys", "rotate", "k1").out == "prk_2\n"
+    assert gateway.seen[-1].json == {"grace_seconds": 3600}
+    assert practicum("keys", "rotate", "k1", "--grace", "0", "--json").json["key"] == "prk_2"
+    assert gateway.seen[-1].json == {"grace_seconds": 0}
 
 
 def test_tenants(gateway: StandIn, practicum: Types) -> None:
