@@ -150,10 +150,7 @@ class Registrations:
                 await append(session, _deed(Action.CONNECTOR_REGISTERED, row))
                 return rows.report_of(row, [(each.report, each.drift) for each in operations])
         except IntegrityError:
-            raise ConflictError(
-                f"The name '{name}', or one of its tools' names, is in use.",
-                mend="Choose another name for the connector.",
-            ) from None
+            raise await self._clash(registration) from None
 
     async def revise(self, registration: Registration, before: tuple[str, str | None], action: Action) -> RefreshReport:
         """Put a registration in the place of the one before, whole.
@@ -188,10 +185,7 @@ class Registrations:
                 await append(session, _deed(action, row))
                 return rows.refresh_report_of(row, sum(each.drift for each in operations))
         except IntegrityError:
-            raise ConflictError(
-                f"A tool that the document of '{name}' brings has the name of another connector's tool.",
-                mend="Give the operation another name in an overlay (`x-practicum: {name: ...}`).",
-            ) from None
+            raise await self._clash(registration) from None
 
     async def refresh_token(self, name: str, scheme: str) -> str:
         """The refresh token in force, `scheme` as for `rotate`.
@@ -317,6 +311,20 @@ class Registrations:
             practice = practice.model_copy(update={"auth": opened})
         spec = ConnectorSpec.model_validate(row.spec | {"auth": auth, "practice": practice})
         return spec, await asyncio.to_thread(_documents, kept)
+
+    async def _clash(self, registration: Registration) -> ConflictError:
+        """Why a registration cannot be written: somebody else has its name, or that of one of its tools."""
+        name = registration.spec.name
+        async with self._store.read() as session:
+            taken = select(OperationRow.tool_name, OperationRow.connector).where(OperationRow.connector != name)
+            for tool, other in await session.execute(taken.where(OperationRow.tool_name.is_not(None))):
+                if tool in registration.compiled.tools:
+                    return ConflictError(
+                        f"The tool '{tool}' that '{name}' brings is called as one of the connector '{other}'.",
+                        mend="Give the operation another name in an overlay (`x-practicum: {name: ...}`), or the "
+                        "connector.",
+                    )
+        return ConflictError(f"The name '{name}' is in use.", mend="Choose another name for the connector.")
 
     def _open(self, sealed: str, context: str) -> Auth:
         return _AUTH.validate_json(self._vault.open(sealed, context))

@@ -9,7 +9,7 @@ from sqlalchemy import delete, event, func, select, update
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import ConnectorSpec
 from practicum.contracts.tools import Tool
-from practicum.errors import NotFoundError
+from practicum.errors import ConflictError, NotFoundError
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.catalogue.shelf import Card, Shelf
 from practicum_gateway.store.catalogue_tables import OperationRow, WordIndexRow
@@ -153,3 +153,12 @@ async def test_a_tool_that_somebody_took_out_of_the_store_is_gone(store: Store, 
     with pytest.raises(NotFoundError, match="just been removed"):
         await catalogue.tool("crm_add_note")
     assert names(await catalogue.search("customer")) == ["crm_get_customer"]
+
+
+async def test_two_connectors_whose_tools_share_a_name_are_told_apart(catalogue: Catalogue) -> None:
+    await catalogue.register(spec("a_b", {"c": "One."}))
+    with pytest.raises(ConflictError) as caught:
+        await catalogue.register(spec("a", {"b_c": "Another."}))
+    assert "The tool 'a_b_c' that 'a' brings" in str(caught.value)
+    assert "'a_b'" in str(caught.value)
+    assert await catalogue.names(["a.*"]) == ()
