@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from practicum.contracts.access import IssuedKey, KeyRequest, Role
 from practicum.contracts.episodes import EpisodeStatus
 from practicum.contracts.tenants import MAIN
-from practicum.errors import ConflictError, NotFoundError, PracticumError, RequestError
+from practicum.errors import ConflictError, NotFoundError, PracticumError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.house import House
 from practicum_gateway.store.tenants import TenantStores
@@ -87,10 +87,10 @@ class Estate:
 
         Raises:
             NotFoundError: there is no such tenant.
-            RequestError: it is the main one.
+            ConflictError: it is the main one.
         """
         if tenant == MAIN:
-            raise RequestError("The main tenant stays.", mend="Remove the installation instead.")
+            raise ConflictError("The main tenant stays.", mend="Remove the installation instead.")
         async with self._changing:
             house = self._found(tenant)
             await _end_episodes(house)

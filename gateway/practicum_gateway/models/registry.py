@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
-from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, parted
+from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.promotion import Change
 from practicum.errors import ConfigurationError, ConflictError, NotFoundError, RequestError
 from practicum_gateway.audit.log import Deed, append
@@ -240,7 +240,13 @@ class Registry:
                     f"The version '{spec.version}' of '{spec.alias}' is registered with other content.",
                     mend="Give it another version; one that is registered never changes.",
                 )
-            row = ModelVersionRow(alias=spec.alias, version=unused(version_of(spec), taken), created=now, created_by=by)
+            version = unused(version_of(spec), taken)
+            if len(version) > LONGEST_VERSION:
+                raise RequestError(
+                    f"The version of '{spec.alias}' would have more than {LONGEST_VERSION} characters.",
+                    mend="Give it a shorter `version`.",
+                )
+            row = ModelVersionRow(alias=spec.alias, version=version, created=now, created_by=by)
             session.add(row)
         kept = spec.model_copy(update={"version": row.version})
         row.spec = _SPEC.validate_python(kept.model_dump(mode="json", exclude={"api_key"}))
