@@ -9,11 +9,16 @@ from practicum.cli.services.state import StateDirectory
 from tests.journeys.house import House
 
 
+def require_everything() -> None:
+    """Skip where what a whole house needs is not installed."""
+    if temporal_program() is None or missing_of("gateway") or missing_of("workflows"):
+        pytest.skip("needs the extras gateway, workflows and local")
+
+
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
     """Real processes: Temporal, gateway, worker and the three systems, in a folder of their own."""
-    if temporal_program() is None or missing_of("gateway") or missing_of("workflows"):
-        pytest.skip("needs the extras gateway, workflows and local")
+    require_everything()
     house = House.start(StateDirectory(tmp_path_factory.mktemp("house") / "state"))
     yield house
     house.stop()

@@ -1,16 +1,40 @@
 """Worker or gateway is killed while a system works on a side effect: it is asked for once, whatever becomes of it."""
 
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
+from practicum.cli.services.state import StateDirectory
 from practicum.contracts.episodes import EpisodeStatus
 from practicum.contracts.tools import CallStatus
 from practicum.testing import RecordedRequest, Reply, ScriptedModelServer, call, say
+from tests.journeys.conftest import require_everything
 from tests.journeys.house import House
 from tests.journeys.slow_system import SlowSystem
+from tests.postgres import PostgresServer
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[House]:
+    """The house of all journeys, or one of its own whose gateway keeps its store in PostgreSQL."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        shared: House = request.getfixturevalue("stack")
+        shared.mend()
+        shared.connect_systems()
+        yield shared
+        return
+    require_everything()
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    with postgres.database() as url:
+        monkeypatch.setenv("PRACTICUM_DATABASE_URL", url)
+        own = House.start(StateDirectory(tmp_path / "state"))
+        own.connect_systems()
+        assert not list(own.state.path.glob("*.sqlite3"))
+        yield own
+        own.stop()
 
 
 @pytest.fixture
@@ -48,6 +72,7 @@ def test_a_call_under_way_outlives_its_worker(house: House, slow: SlowSystem) ->
     assert slow.shipped == 1
 
 
+@pytest.mark.parametrize("house", ["sqlite", "postgresql"], indirect=True)
 def test_a_call_whose_gateway_died_is_in_doubt_and_not_repeated(house: House, slow: SlowSystem) -> None:
     _register(house, slow)
     with ScriptedModelServer(_answer) as model:
