@@ -25,8 +25,8 @@ from tests.postgres import PostgresServer
 Serve = Callable[[ASGIApp], contextlib.AbstractAsyncContextManager[str]]
 
 
-ON_BOTH = ("access", "audit", "catalogue", "invocation", "record", "store")
-"""The folders whose tests run on SQLite and on PostgreSQL; what stands above them runs on SQLite alone."""
+ON_BOTH = ("access", "audit", "catalogue", "invocation", "record", "store", "test_secrets.py", "test_tenants.py")
+"""The rooms whose tests run on SQLite and on PostgreSQL; what stands above them runs on SQLite alone."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

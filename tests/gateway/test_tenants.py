@@ -7,13 +7,17 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select, update
 
 from practicum.contracts.access import Role
 from practicum.contracts.tenants import MAIN, TENANT_HEADER
+from practicum.errors import ConfigurationError
 from practicum_gateway.access.keys import new_secret, shown_of, tenant_of
 from practicum_gateway.app import build, running
+from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.estate import Estate
 from practicum_gateway.settings import Settings
+from practicum_gateway.store.catalogue_tables import ConnectorRow
 from tests.gateway.conftest import KeyOf, spec_of
 from tests.gateway.shop import Shop
 
@@ -225,10 +229,17 @@ async def test_what_one_tenant_seals_no_other_opens(estate: Estate, shop: Shop) 
     await estate.create("sales", "ada")
     sales = estate.house("sales")
     assert sales is not None
-    assert sales.store.engine.url != estate.main.store.engine.url
-    assert sales.settings == estate.main.settings
     await sales.catalogue.register(spec_of(shop))
     assert await estate.main.catalogue.names(["*"]) == ()
+    await estate.main.catalogue.register(spec_of(shop))
+    async with sales.store.read() as session:
+        stolen = await session.scalar(select(ConnectorRow.credential))
+    async with estate.main.store.write() as session:
+        await session.execute(update(ConnectorRow).values(credential=stolen))
+    again = Catalogue(estate.main.store, estate.main.catalogue._vault)  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(ConfigurationError, match="another master key"):
+        async with again.reach("shop"):
+            pass
 
 
 def test_keys_say_whose_they_are() -> None:
