@@ -1,5 +1,6 @@
 """`practicum audit`: who did what to what, and whether anybody changed what the log says."""
 
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -133,7 +134,9 @@ def erase(
 ) -> None:
     """Erase the details of every entry that names somebody; what was erased is an entry itself."""
     if not yes:
-        typer.confirm("What is erased is gone for good. Erase it?", abort=True, err=True)
+        if subject == "-" or not sys.stdin.isatty():
+            raise typer.BadParameter("Nobody is there to confirm; give --yes if it is meant.")
+        typer.confirm("What is erased is gone for good. Erase it?", abort=True)
     with connect() as client:
         done = client.audit.erase(text_of(subject).strip() if subject == "-" else subject, reason=reason)
     if as_json:
