@@ -18,12 +18,12 @@ from practicum.errors import ConfigurationError, PracticumError
 from practicum_gateway.app import app_of, build, running
 from practicum_gateway.bootstrap import stopped_when_lost
 from practicum_gateway.estate import Estate
+from practicum_gateway.http.server import configured
 from practicum_gateway.settings import Settings
 
 logger = logging.getLogger("practicum_gateway")
 
 _BACKLOG = 2048
-_DRAIN_SECONDS = 10
 
 
 class _Server(uvicorn.Server):
@@ -72,15 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:
     async with running(build(settings)) as estate:
-        config = uvicorn.Config(
-            app_of(estate),
-            lifespan="off",  # the house is open before the first request and closed after the last
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_DRAIN_SECONDS,
-        )
-        server = _Server(config, estate)
+        server = _Server(configured(app_of(estate)), estate)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, server)

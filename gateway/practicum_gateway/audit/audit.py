@@ -91,13 +91,13 @@ class Audit:
             (AuditRow.episode, wanted.episode),
         ):
             query = query if value is None else query.where(column == value)
-        for condition, value in (
-            (AuditRow.at >= wanted.since, wanted.since),
-            (AuditRow.at < wanted.until, wanted.until),
-            (AuditRow.sequence > wanted.after, wanted.after),
-            (AuditRow.sequence < wanted.before, wanted.before),
+        for holds, value in (
+            (AuditRow.at.__ge__, wanted.since),
+            (AuditRow.at.__lt__, wanted.until),
+            (AuditRow.sequence.__gt__, wanted.after),
+            (AuditRow.sequence.__lt__, wanted.before),
         ):
-            query = query if value is None else query.where(condition)
+            query = query if value is None else query.where(holds(value))
         async with self._store.read() as session:
             return tuple(entry_of(row) for row in await session.scalars(query))
 

@@ -135,7 +135,7 @@ class ChatRequest(_Read):
     """
 
     model: str
-    messages: tuple[ChatMessage, ...] = Field(min_length=1)
+    messages: tuple[ChatMessage, ...] = Field(json_schema_extra={"minItems": 1})
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: Literal["auto", "none"] = "auto"
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -162,6 +162,8 @@ class ChatRequest(_Read):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if not self.messages:
+            raise ValueError("there has to be a message")
         if self.max_tokens is not None and self.max_completion_tokens not in (None, self.max_tokens):
             raise ValueError("max_tokens and max_completion_tokens differ")
         return self

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from practicum.errors import RequestError
 
-_Label = Annotated[str, Field(json_schema_extra={"pattern": "^[^:]+:"})]
+_Label = Annotated[str, Field(json_schema_extra={"pattern": "^[^:\\u0000]+:[^\\u0000]*$"})]
 
 
 def labels_of(
@@ -17,12 +17,12 @@ def labels_of(
     """The labels that are asked for.
 
     Raises:
-        RequestError: one is not of the form `name:value`.
+        RequestError: one is not of the form `name:value`, or holds a NUL.
     """
     labels: dict[str, str] = {}
     for label in metadata:
         name, colon, value = label.partition(":")
-        if not colon or not name:
+        if not colon or not name or "\0" in label:
             raise RequestError(f"'{label[:100]}' is no label.", mend="Write metadata=name:value.")
         labels[name] = value
     return labels

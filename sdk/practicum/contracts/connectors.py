@@ -91,7 +91,7 @@ class ClientCertificateAuth(Value):
 
 SchemeAuth = Annotated[
     ApiKeyAuth | BearerAuth | BasicAuth | ClientCredentialsAuth | AuthorizationCodeAuth | ClientCertificateAuth,
-    Field(discriminator="kind"),
+    Field(discriminator="kind", json_schema_extra={"required": ["kind"]}),
 ]
 """One credential. Alone it stands for every security scheme of the document that its kind fits."""
 
@@ -116,7 +116,7 @@ Auth = Annotated[
     | AuthorizationCodeAuth
     | ClientCertificateAuth
     | SchemesAuth,
-    Field(discriminator="kind"),
+    Field(discriminator="kind", json_schema_extra={"required": ["kind"]}),
 ]
 """What a system wants to see before it answers. Stored encrypted, bound to the connector's origin."""
 

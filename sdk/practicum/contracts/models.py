@@ -130,7 +130,9 @@ class ModelSpec(Value):
     base_url: str | None = None
     api_key: str | None = Field(default=None, repr=False)
     codec: str | None = None
-    adapter: dict[int, float] = Field(default_factory=dict[int, float])
+    adapter: dict[int, float] = Field(
+        default_factory=dict[int, float], json_schema_extra={"propertyNames": {"pattern": "^-?[0-9]{1,9}$"}}
+    )
     constrained: bool = True
     sampling: Sampling = Sampling()
     system: str | None = None
