@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -112,8 +112,12 @@ class EpisodeRecords:
         query = select(EpisodeRow).order_by(EpisodeRow.id.desc()).limit(limit)
         if statuses:
             query = query.where(EpisodeRow.status.in_(statuses))
+        labels = func.json_each if self._store.is_embedded else func.json_each_text
         for name, value in (metadata or {}).items():
-            query = query.where(EpisodeRow.labels[name].as_string() == value)
+            # Not by a path into the document: a name may hold what would lead elsewhere there.
+            label = labels(EpisodeRow.labels).table_valued("key", "value")
+            found = select(label.c.key).where(label.c.key == name, label.c.value == value)
+            query = query.where(found.exists())
         if principal is not None:
             query = query.where(EpisodeRow.principal == principal)
         if before is not None:

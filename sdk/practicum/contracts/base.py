@@ -11,6 +11,9 @@ JsonObject = dict[str, JsonValue]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 """A short name chosen by a person: a connector, an alias. Lower case, so that tool names stay valid everywhere."""
 
+Label = Annotated[str, StringConstraints(pattern=r"^[^\u0000]*$")]
+"""Name or value of a label. Labels are looked for by the store, and no database finds a NUL in a document."""
+
 
 class Value(BaseModel):
     """A frozen value that crosses a process boundary."""

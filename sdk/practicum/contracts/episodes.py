@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from practicum.contracts.base import Value
+from practicum.contracts.base import Label, Value
 from practicum.contracts.models import Sampling, Usage
 from practicum.contracts.tasks import States
 from practicum.contracts.tools import CallStatus
@@ -73,7 +73,7 @@ class EpisodeRequest(Value):
     driver: Driver = Driver.TEMPORAL
     mode: EpisodeMode = EpisodeMode.LIVE
     idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
-    metadata: dict[str, str] = Field(default_factory=dict)
+    metadata: dict[Label, Label] = Field(default_factory=dict)
     start: States = Field(default_factory=dict)
 
 
