@@ -6,6 +6,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Generator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -18,9 +19,13 @@ from sqlalchemy.types import TypeDecorator
 
 from practicum.errors import ConfigurationError
 from practicum_gateway.store.alone import held_database, held_file
+from practicum_gateway.store.commits import Commits
+from practicum_gateway.store.embedded import connector
 
 _WRITES = "practicum_writes"
 _BUSY_TIMEOUT_MS = 15_000
+_THREADS = 4
+"""How many connections to one SQLite file may wait for the disk at a time."""
 _NO_ROOM = frozenset({"SQLITE_FULL", "53100"})
 """How SQLite and PostgreSQL say that a disk is full."""
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -84,8 +89,9 @@ class Store:
     """Sessions over one database.
 
     Transactions are short: nothing is awaited inside them but the database. On SQLite the writers of this process
-    take turns and begin with the write lock in hand, so that no transaction can fail half-way for want of it. On
-    PostgreSQL they work side by side: what one reads before it writes, it locks (`with_for_update`) or takes turns for.
+    take turns and begin with the write lock in hand, so that no transaction can fail half-way for want of it, and those
+    who come while the disk is waited for are committed together. On PostgreSQL they work side by side: what one reads
+    before it writes, it locks (`with_for_update`) or takes turns for.
 
     Attributes:
         lost: set when another gateway may have begun to work on the store that was held with `alone`.
@@ -123,11 +129,14 @@ class Store:
             pool_reset_on_return=None if self._sqlite else "rollback",
             hide_parameters=True,  # an error's text must not quote what was being written
             connect_args={} if schema is None else {"server_settings": {"search_path": schema}},
+            **({"async_creator": self._embedded(parsed)} if self._sqlite else {}),
         )
+        self._commits: Commits | None = None
         if self._sqlite:
             event.listen(self.engine.sync_engine, "connect", _configure_sqlite)
             event.listen(self.engine.sync_engine, "begin", _begin_sqlite)
             reading, writing = self.engine, self.engine.execution_options(**{_WRITES: True})
+            self._commits = Commits(writing)
         else:
             event.listen(self.engine.sync_engine, "before_cursor_execute", _without_nul, retval=True)
             reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -149,19 +158,24 @@ class Store:
             yield session
 
     @contextlib.asynccontextmanager
-    async def write(self, *, in_turn: bool = False) -> AsyncGenerator[AsyncSession]:
+    async def write(self, *, in_turn: bool = False, lasting: bool = True) -> AsyncGenerator[AsyncSession]:
         """A session whose transaction is committed at the end, or rolled back when an error leaves the block.
 
         Args:
             in_turn: no other transaction that asks for its turn runs meanwhile: for what depends on rows that are not
                 there yet and so cannot be locked, such as the next number of a sequence.
+            lasting: it outlasts a power cut. On SQLite what need not outlasts the end of this process alone until
+                something else is written that does: nothing is lost from between.
 
         Raises:
             ConfigurationError: there is no room left; nothing of the transaction is kept.
         """
         async with contextlib.AsyncExitStack() as stack:
             stack.enter_context(_room_in_words())
-            if in_turn or self._sqlite:
+            if self._commits is not None:
+                yield await stack.enter_async_context(self._commits.write(lasting=lasting))
+                return
+            if in_turn:
                 await stack.enter_async_context(self._turn)
             session = await stack.enter_async_context(self._write())
             await stack.enter_async_context(session.begin())
@@ -201,7 +215,13 @@ class Store:
 
     async def close(self) -> None:
         """Close every connection."""
+        if self._commits is not None:
+            await self._commits.close()
         await self.engine.dispose()
+
+    def _embedded(self, url: URL) -> Any:
+        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sqlite")
+        return connector(str(url.database), threads, patience=_BUSY_TIMEOUT_MS / 1000)
 
 
 def _parse(url: str) -> URL:
@@ -220,11 +240,8 @@ def _probe_sqlite(path: str) -> None:
 
 
 def _configure_sqlite(connection: Any, _record: Any) -> None:
-    # The driver's own implicit BEGIN is switched off; `_begin_sqlite` says it in full.
-    connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in (
-        f"busy_timeout = {_BUSY_TIMEOUT_MS}",
         "journal_mode = WAL",
         # FULL, not NORMAL: a ledger row must survive a power cut before its call is sent.
         "synchronous = FULL",

@@ -1,0 +1,122 @@
+"""Writers of a SQLite file take turns, and those who came meanwhile are committed together.
+
+What takes long about a write is waiting for the disk. So who writes does not commit: a task of its own does, which
+takes its turn behind those who were waiting already. Each has its part of the transaction (a savepoint), which is
+undone alone when it fails; none goes on before all of it is on the disk.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, async_sessionmaker
+
+from practicum.errors import GatewayUnavailableError
+from practicum_gateway.store.embedded import EmbeddedConnection
+
+
+@dataclass(slots=True)
+class _Shared:
+    """A transaction that several share.
+
+    Attributes:
+        connection: what it runs on.
+        driver: the same as SQLite has it.
+        lasting: whether it is on the disk once it is committed.
+        done: how it ended.
+    """
+
+    connection: AsyncConnection
+    driver: EmbeddedConnection
+    lasting: bool
+    done: asyncio.Future[None]
+
+
+class Commits:
+    """The writers of one file."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        """Write through an engine."""
+        self._engine = engine
+        self._session = async_sessionmaker(expire_on_commit=False, join_transaction_mode="create_savepoint")
+        self._turn = asyncio.Lock()
+        self._open: _Shared | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @contextlib.asynccontextmanager
+    async def write(self, *, lasting: bool = True) -> AsyncGenerator[AsyncSession]:
+        """A session whose part of a transaction is committed once the block is left, or undone when it fails.
+
+        Args:
+            lasting: whether it has to outlast a power cut, and not only the end of this process. A later lasting one
+                makes it last too.
+        """
+        async with self._turn:
+            shared = await self._joined(lasting=lasting)
+            async with self._session(bind=shared.connection) as session, session.begin():
+                yield session
+        # Nobody takes a shared transaction along who is cancelled.
+        await asyncio.shield(shared.done)
+
+    async def close(self) -> None:
+        """Let what was written be committed."""
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    async def _joined(self, *, lasting: bool) -> _Shared:
+        """The open transaction where it does, else a new one; whoever asks has the turn."""
+        shared = self._open
+        if shared is not None and lasting and not shared.lasting:
+            await self._end(shared)
+        shared = self._open
+        if shared is None:
+            shared = self._open = await self._begun(lasting=lasting)
+            self._task(self._end_in_turn(shared))
+        if not shared.driver.in_transaction:  # SQLite ends one by itself when the disk fails
+            raise GatewayUnavailableError("Nothing can be written: the disk failed.", mend="Look at the disk.")
+        return shared
+
+    async def _begun(self, *, lasting: bool) -> _Shared:
+        connection = await self._engine.connect()
+        try:
+            raw: Any = await connection.get_raw_connection()
+            driver: EmbeddedConnection = raw.driver_connection
+            await driver.synchronise(full=lasting)
+            await connection.begin()
+        except BaseException:
+            await connection.close()
+            raise
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        return _Shared(connection, driver, lasting, done)
+
+    async def _end_in_turn(self, shared: _Shared) -> None:
+        async with self._turn:
+            await self._end(shared)
+
+    async def _end(self, shared: _Shared) -> None:
+        """Commit, unless that was done; whoever asks has the turn, and may be cancelled meanwhile."""
+        if self._open is shared:
+            self._open = None
+            await asyncio.shield(self._task(_commit(shared)))
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
+
+
+async def _commit(shared: _Shared) -> None:
+    try:
+        await shared.connection.commit()
+    except (SQLAlchemyError, OSError) as error:
+        shared.done.set_exception(error)
+        shared.done.exception()  # that nobody is left to hear it is no reason to complain
+    else:
+        shared.done.set_result(None)
+    finally:
+        shared.done.cancel()  # unless it is done
+        await shared.connection.close()

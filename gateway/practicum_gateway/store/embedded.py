@@ -1,0 +1,184 @@
+"""SQLite within the event loop: what takes microseconds is done at once, what waits for the disk in a thread.
+
+SQLAlchemy's own way hands every statement to a thread and back, which costs many times what the statement does, most of
+all when others are served meanwhile. Here a connection looks to SQLAlchemy like one of `aiosqlite`.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Self, TypeVar
+
+_T = TypeVar("_T")
+
+_AT_ONCE_SECONDS = 0.02
+"""How long others may have to wait for a query; one that takes longer is begun anew in a thread."""
+_OPERATIONS = 10_000
+"""How many operations of SQLite's machine pass between two looks at the clock."""
+_AT_ONCE = frozenset({"BEGIN", "INSERT", "PRAGMA", "RELEASE", "ROLLBACK", "SAVEPOINT", "UPDATE"})
+"""Statements that touch few rows. COMMIT is not among them: it waits for the disk."""
+_BUSY_SECONDS = 0.005
+
+
+class EmbeddedConnection:
+    """A connection to a SQLite file."""
+
+    def __init__(self, path: str, threads: ThreadPoolExecutor, *, patience: float) -> None:
+        """Open the file.
+
+        Args:
+            path: the file.
+            threads: where the disk is waited for.
+            patience: seconds to wait for another process that writes.
+        """
+        # No implicit BEGIN: the store says when a transaction begins. No waiting inside of SQLite: see `run`.
+        self._sqlite = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        self._threads = threads
+        self._patience = patience
+        self._connection: sqlite3.Connection | None = self._sqlite  # None tells SQLAlchemy that it is closed
+        self._full: bool | None = None
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open: SQLite ends one by itself when the disk fails."""
+        return self._sqlite.in_transaction
+
+    def cursor(self) -> "EmbeddedCursor":
+        """A cursor."""
+        return EmbeddedCursor(self, self._sqlite.cursor())
+
+    async def synchronise(self, *, full: bool) -> None:
+        """Say whether commits wait for the disk; outside of a transaction.
+
+        Args:
+            full: a commit outlasts a power cut; else only the end of this process, until the next full one.
+        """
+        if self._full is not full:
+            await self.run(partial(self._sqlite.execute, f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}"))
+            self._full = full
+
+    async def commit(self) -> None:
+        """Commit; an error where there is no transaction left to commit."""
+        await self.run(partial(self._sqlite.execute, "COMMIT"), at_once=False)
+
+    async def rollback(self) -> None:
+        """Roll back, if there is anything to roll back."""
+        self._sqlite.rollback()
+
+    async def create_function(self, *arguments: Any, **named: Any) -> None:
+        """Make a Python function known to SQL."""
+        self._sqlite.create_function(*arguments, **named)
+
+    async def close(self) -> None:
+        """Close; the last to close a file writes its log back."""
+        self._connection = None
+        await self.run(self._sqlite.close, at_once=False)
+
+    def stop(self) -> None:
+        """Close without waiting."""
+        self._connection = None
+        self._sqlite.close()
+
+    async def query(self, ask: Callable[[], _T]) -> _T:
+        """The result of a query, which is begun anew in a thread if it takes long."""
+        until = time.monotonic() + _AT_ONCE_SECONDS
+        self._sqlite.set_progress_handler(lambda: time.monotonic() > until, _OPERATIONS)
+        try:
+            return await self.run(ask)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+        finally:
+            self._sqlite.set_progress_handler(None, 0)
+        return await self.run(ask, at_once=False)
+
+    async def run(self, do: Callable[[], _T], *, at_once: bool = True) -> _T:
+        """Do something, again and again while another process holds the file.
+
+        Raises:
+            sqlite3.OperationalError: it was held for too long, among others.
+        """
+        given_up = time.monotonic() + self._patience
+        while True:
+            try:
+                if at_once:
+                    return do()
+                return await asyncio.get_running_loop().run_in_executor(self._threads, do)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > given_up:
+                    raise
+            await asyncio.sleep(_BUSY_SECONDS)
+
+
+class EmbeddedCursor:
+    """A cursor; its rows are there once a statement was executed."""
+
+    def __init__(self, connection: EmbeddedConnection, cursor: sqlite3.Cursor) -> None:
+        """Wrap a cursor of a connection."""
+        self._connection = connection
+        self._cursor = cursor
+        self._rows: Sequence[Any] = ()
+        self.arraysize = 1
+
+    @property
+    def description(self) -> Any:
+        """The columns of the rows, None where there are none."""
+        return self._cursor.description
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+        return self._cursor.rowcount
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The number of the row inserted last."""
+        return self._cursor.lastrowid
+
+    async def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Self:
+        """Execute a statement."""
+
+        def do() -> Sequence[Any]:
+            self._cursor.execute(statement, parameters)
+            return self._cursor.fetchall() if self._cursor.description else ()
+
+        word = statement.lstrip()[:9].partition(" ")[0].upper()
+        if word == "SELECT":
+            self._rows = await self._connection.query(do)
+        elif word != "ROLLBACK" or self._connection.in_transaction:  # else there is nothing left to roll back
+            self._rows = await self._connection.run(do, at_once=word in _AT_ONCE)
+        return self
+
+    async def executemany(self, statement: str, parameters: Sequence[Sequence[Any]]) -> Self:
+        """Execute a statement for each of some rows."""
+        await self._connection.run(partial(self._cursor.executemany, statement, parameters))
+        return self
+
+    async def fetchall(self) -> Sequence[Any]:
+        """The rows, once."""
+        rows, self._rows = self._rows, ()
+        return rows
+
+    async def close(self) -> None:
+        """Let go of the statement."""
+        self._cursor.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def connector(path: str, threads: ThreadPoolExecutor, *, patience: float) -> Callable[..., Any]:
+    """What SQLAlchemy calls to connect (`async_creator`)."""
+
+    async def connect(*_: Any, **__: Any) -> EmbeddedConnection:
+        return await asyncio.get_running_loop().run_in_executor(
+            threads, partial(EmbeddedConnection, path, threads, patience=patience)
+        )
+
+    return connect

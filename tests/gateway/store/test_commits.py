@@ -1,0 +1,121 @@
+"""Writers of a SQLite file: each for itself, committed together, and nobody waits for them but who writes."""
+
+import asyncio
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import event, func, select, text
+from sqlalchemy.exc import IntegrityError
+
+from practicum.contracts.base import utc_now
+from practicum_gateway.store.access_tables import KeyRow
+from practicum_gateway.store.engine import Store
+from tests.gateway.store.test_engine import key_row
+
+pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+
+
+def counted(store: Store) -> Callable[[], int]:
+    """How many transactions were committed since."""
+    seen: list[Any] = []
+    event.listen(store.engine.sync_engine, "commit", seen.append)
+    return lambda: len(seen)
+
+
+async def count(store: Store) -> int:
+    async with store.read() as session:
+        return await session.scalar(select(func.count()).select_from(KeyRow)) or 0
+
+
+async def add(store: Store, number: int, *, lasting: bool = True) -> None:
+    async with store.write(lasting=lasting) as session:
+        session.add(key_row(number, utc_now()))
+
+
+async def test_those_who_came_while_others_wrote_are_committed_together(store: Store) -> None:
+    commits = counted(store)
+    await asyncio.gather(*(add(store, number) for number in range(40)))
+    assert await count(store) == 40
+    assert commits() < 10
+
+
+async def test_nobody_goes_on_before_the_commit(store: Store, store_url: str) -> None:
+    other = Store(store_url)
+
+    async def written_and_seen(number: int) -> bool:
+        await add(store, number)
+        async with other.read() as session:
+            return await session.get(KeyRow, f"key_{number}") is not None
+
+    assert all(await asyncio.gather(*(written_and_seen(number) for number in range(20))))
+    await other.close()
+
+
+async def test_one_that_fails_takes_no_other_along(store: Store) -> None:
+    await add(store, 0)
+    outcomes = await asyncio.gather(*(add(store, number % 10) for number in range(20)), return_exceptions=True)
+    assert [outcome for outcome in outcomes if outcome is None] == [None] * 9
+    assert sum(isinstance(outcome, IntegrityError) for outcome in outcomes) == 11
+    assert await count(store) == 10
+
+
+async def test_one_that_is_cancelled_takes_no_other_along(store: Store) -> None:
+    tasks = [asyncio.create_task(add(store, number)) for number in range(30)]
+    await asyncio.sleep(0)
+    for task in tasks[::3]:
+        task.cancel()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [outcome for outcome in outcomes if outcome is None] == [None] * 20
+    async with store.read() as session:
+        kept = set(await session.scalars(select(KeyRow.id)))
+    assert {f"key_{number}" for number in range(30) if number % 3} <= kept
+    await add(store, 100)
+
+
+async def test_what_need_not_last_waits_for_no_disk_but_what_follows_does(store: Store) -> None:
+    async def level(*, lasting: bool) -> int:
+        async with store.write(lasting=lasting) as session:
+            return (await session.execute(text("PRAGMA synchronous"))).scalar_one()
+
+    assert await level(lasting=False) == 1
+    assert await level(lasting=True) == 2
+    mixed = await asyncio.gather(*(level(lasting=bool(number % 2)) for number in range(10)))
+    assert all(mixed[number] == 2 for number in range(1, 10, 2))
+
+
+async def test_another_process_that_writes_is_waited_for_and_meanwhile_all_goes_on(
+    store: Store, store_url: str
+) -> None:
+    other = sqlite3.connect(store_url.partition("///")[2], isolation_level=None)
+    with contextlib.closing(other):
+        other.execute("BEGIN IMMEDIATE")
+        writing = asyncio.create_task(add(store, 1))
+        await asyncio.sleep(0.1)
+        assert await count(store) == 0
+        assert not writing.done()
+        other.execute("COMMIT")
+    await writing
+    assert await count(store) == 1
+
+
+async def test_a_query_that_takes_long_holds_nobody_up(store: Store) -> None:
+    slow = text(
+        "SELECT (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1500000) SELECT sum(i) FROM n)"
+    )
+    waits: list[float] = []
+
+    async def ask() -> int:
+        async with store.read() as session:
+            return (await session.execute(slow)).scalar_one()
+
+    asking = asyncio.create_task(ask())
+    while not asking.done():
+        began = time.monotonic()
+        await asyncio.sleep(0.001)
+        waits.append(time.monotonic() - began)
+    assert await asking == 1_500_000 * 1_500_001 // 2
+    assert len(waits) > 5
