@@ -1,12 +1,14 @@
 """The log itself: an entry is appended in the transaction of its deed, so that neither is there without the other."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from sqlalchemy import Table, insert, select, text
+from sqlalchemy import Row, Table, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from practicum.audit import canonical, hash_of_details, hash_of_entry
 from practicum.contracts.audit import GENESIS, Action, AuditEntry, AuditHead
@@ -23,6 +25,7 @@ _SALT_BYTES = 16
 _LOCK = 7_305_124_002  # any number that nothing else in the database uses as an advisory lock
 _HEAD = select(TABLE.c.sequence, TABLE.c.hash).order_by(TABLE.c.sequence.desc()).limit(1)
 _INSERT = insert(TABLE)
+_TURN = text("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), :lock))")
 _DETAILS: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 
 
@@ -55,22 +58,12 @@ async def append(session: AsyncSession, *deeds: Deed) -> AuditHead:
     Returns:
         The log's last entry then.
     """
-    if session.get_bind().dialect.name == "postgresql":  # SQLite's writers take turns anyway
-        await session.execute(
-            text("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), :lock))"), {"lock": _LOCK}
-        )
-    head = await head_of(session)
-    for deed in deeds:
-        entry = _after(head, deed)
-        await session.execute(_INSERT, _values(entry))
-        head = entry.head
-    return head
+    return await session.run_sync(_appended, deeds)
 
 
 async def head_of(session: AsyncSession) -> AuditHead:
     """The last entry."""
-    last = (await session.execute(_HEAD)).one_or_none()
-    return AuditHead(sequence=0, hash=GENESIS) if last is None else AuditHead(sequence=last[0], hash=last[1])
+    return _head((await session.execute(_HEAD)).one_or_none())
 
 
 def entry_of(row: AuditRow) -> AuditEntry:
@@ -82,6 +75,24 @@ def entry_of(row: AuditRow) -> AuditEntry:
     return AuditEntry.model_validate(
         {name: getattr(row, name) for name in AuditEntry.model_fields} | {"details": details}
     )
+
+
+def _appended(session: Session, deeds: Sequence[Deed]) -> AuditHead:
+    # Whatever waits for rows waits before the writers' turn, so that no two can wait for each other.
+    session.flush()
+    connection = session.connection()
+    if connection.dialect.name == "postgresql":  # SQLite's writers take turns anyway
+        connection.execute(_TURN, {"lock": _LOCK})
+    head = _head(connection.execute(_HEAD).one_or_none())
+    for deed in deeds:
+        entry = _after(head, deed)
+        connection.execute(_INSERT, _values(entry))
+        head = entry.head
+    return head
+
+
+def _head(last: Row[tuple[int, str]] | None) -> AuditHead:
+    return AuditHead(sequence=0, hash=GENESIS) if last is None else AuditHead(sequence=last[0], hash=last[1])
 
 
 def _after(head: AuditHead, deed: Deed) -> AuditEntry:

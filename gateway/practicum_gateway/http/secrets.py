@@ -3,6 +3,8 @@
 from fastapi import APIRouter
 
 from practicum.contracts.access import SealReport
+from practicum.contracts.audit import Action
+from practicum_gateway.audit.log import Deed
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 
@@ -13,4 +15,6 @@ router = APIRouter(prefix="/v1/secrets", tags=["secrets"], route_class=JsonRoute
 async def rotate(house: Services, caller: Caller) -> SealReport:
     """Seal every stored credential under a new key of the store; calls go on meanwhile."""
     caller.require(to="exchange the key that seals credentials")
-    return await house.rotation.rotate()
+    report = await house.rotation.rotate()
+    await house.audit.note(Deed(Action.SECRETS_ROTATED, "secrets", details={"credentials": report.credentials}))
+    return report

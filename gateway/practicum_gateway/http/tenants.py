@@ -5,8 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from practicum.contracts.access import IssuedKey
+from practicum.contracts.audit import Action
 from practicum.contracts.tenants import MAIN, NewTenant, Tenant, TenantRequest
 from practicum.errors import ForbiddenError
+from practicum_gateway.audit.log import Deed
 from practicum_gateway.estate import Estate
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
@@ -31,6 +33,7 @@ Operated = Annotated[Estate, Depends(estate_of)]
 async def create(request: TenantRequest, estate: Operated) -> NewTenant:
     """Make a tenant; the secret of its administrator's key is shown in this answer and never again."""
     key = await estate.create(request.name, request.admin)
+    await estate.main.audit.note(Deed(Action.TENANT_CREATED, request.name, details={"admin": request.admin}))
     return NewTenant(tenant=Tenant(name=request.name), key=key)
 
 
@@ -49,4 +52,7 @@ async def admin_key(name: str, estate: Operated) -> IssuedKey:
 @router.delete("/{name}", status_code=204, responses=documented(409))
 async def remove(name: str, estate: Operated) -> None:
     """End a tenant's episodes and destroy all that is kept of it."""
+    house = estate.house(name)
+    head = None if house is None else str(await house.audit.head())
     await estate.remove(name)
+    await estate.main.audit.note(Deed(Action.TENANT_REMOVED, name, details={"head": head}))

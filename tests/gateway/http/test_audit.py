@@ -109,6 +109,19 @@ async def test_what_is_done_over_http_is_done_by_whoever_shows_the_key(
         assert secret not in exported
 
 
+async def test_what_is_done_to_tenants_and_seals_is_told(gateway: httpx.AsyncClient, house: House) -> None:
+    body = {"name": "sales", "admin": "ada"}
+    assert (await gateway.post("/v1/tenants", json=body)).status_code == 201
+    assert (await gateway.post("/v1/secrets/rotate")).status_code == 200
+    assert (await gateway.delete("/v1/tenants/sales")).status_code == 204
+    created, rotated, removed = (await entries(gateway))[-3:]
+    assert (created.action, created.subject, created.details) == ("tenant.created", "sales", {"admin": "ada"})
+    assert (rotated.action, rotated.details) == ("secrets.rotated", {"credentials": 0})
+    assert (removed.action, removed.subject, removed.actor) == ("tenant.removed", "sales", "admin")
+    assert AuditHead.parse(str((removed.details or {})["head"])).sequence == 1
+    assert (await house.audit.verify()).ok
+
+
 async def test_who_is_turned_away_is_written_down_without_the_key(gateway: httpx.AsyncClient, house: House) -> None:
     agent = await headers_of(house, Role.AGENT, "bot")
     for _ in range(50):
