@@ -19,6 +19,7 @@ from practicum.contracts.models import Provider
 from practicum.contracts.tenants import MAIN
 from practicum.errors import PracticumError
 from practicum_gateway.access.approvals import Approvals
+from practicum_gateway.access.issuers import Issuers
 from practicum_gateway.access.keys import Keys
 from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.access.spending import Budgets
@@ -43,6 +44,7 @@ from practicum_gateway.http import (
     connectors,
     episodes,
     health,
+    issuers,
     keys,
     models,
     rules,
@@ -85,6 +87,7 @@ ROUTERS = (
     approvals.router,
     audit.router,
     keys.router,
+    issuers.router,
     secrets.router,
     tenants.router,
     models.router,
@@ -161,6 +164,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         store=store,
         telemetry=telemetry,
         keys=keys,
+        issuers=Issuers(store),
         rulebook=rulebook,
         audit=log,
         approvals=approvals,
@@ -217,10 +221,12 @@ async def _opened(house: House) -> AsyncGenerator[None]:
         await house.store.check()
         await migrate(house.store)
         await house.rotation.open()
+        await house.issuers.open()
         house.audit.open()
         stack.push_async_callback(house.audit.close)
         for close in (
             *house.providers,
+            house.issuers.close,
             house.catalogue.close,
             house.chat.close,
             house.pipeline.close,

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from practicum_gateway.access.approvals import Approvals
+from practicum_gateway.access.issuers import Issuers
 from practicum_gateway.access.keys import Keys
 from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.audit.audit import Audit
@@ -35,6 +36,7 @@ class House:
         store: the database.
         telemetry: the tracer.
         keys: API keys.
+        issuers: identity providers whose tokens are taken.
         rulebook: the access rules.
         audit: who did what.
         approvals: questions to people.
@@ -59,6 +61,7 @@ class House:
     store: Store
     telemetry: Telemetry
     keys: Keys
+    issuers: Issuers
     rulebook: Rulebook
     audit: Audit
     approvals: Approvals

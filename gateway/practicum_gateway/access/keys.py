@@ -53,6 +53,13 @@ def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def invalid_key() -> UnauthenticatedError:
+    """What is answered to whatever opens nothing: it does not say why."""
+    return UnauthenticatedError(
+        "The key is not valid: unknown, expired or revoked.", mend="Ask an administrator for a key."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Recognised:
     principal: Principal
@@ -82,9 +89,7 @@ class Keys:
         offered = hash_of(secret)
         known = self._recognised.get(offered) or await self._look_up(secret, offered)
         if known is None or (known.expires is not None and known.expires <= utc_now()):
-            raise UnauthenticatedError(
-                "The key is not valid: unknown, expired or revoked.", mend="Ask an administrator for a key."
-            )
+            raise invalid_key()
         return known.principal
 
     async def issue(self, request: KeyRequest, *, episode: str | None = None) -> IssuedKey:

@@ -9,7 +9,7 @@ from practicum_gateway.access.principals import Principal
 from practicum_gateway.house import House
 
 # Says in the OpenAPI document how to authenticate; the door in `middleware.py` has done it before a router is reached.
-_bearer = HTTPBearer(auto_error=False, description="A key of this gateway: `Authorization: Bearer prk_...`")
+_bearer = HTTPBearer(auto_error=False, description="A key of this gateway (`prk_...`), or a token of an issuer.")
 
 
 def house_of(request: Request) -> House:

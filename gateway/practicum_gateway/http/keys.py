@@ -12,10 +12,11 @@ from practicum_gateway.http.problems import documented
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=JsonRoute)
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, responses=documented(409))
 async def issue(request: KeyRequest, house: Services, caller: Caller) -> IssuedKey:
     """Make a key; its secret is shown in this answer and never again."""
     caller.require(to="issue keys")
+    house.issuers.require_free(request.principal)
     return await house.keys.issue(request)
 
 

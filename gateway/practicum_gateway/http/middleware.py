@@ -18,11 +18,13 @@ from practicum.contracts.access import Role
 from practicum.contracts.problems import Problem
 from practicum.contracts.tenants import TENANT_HEADER
 from practicum.errors import ForbiddenError, NotFoundError, PracticumError, RequestError, UnauthenticatedError
-from practicum_gateway.access.keys import tenant_of
+from practicum_gateway.access.keys import invalid_key, tenant_of
 from practicum_gateway.access.principals import Principal
+from practicum_gateway.access.tokens import LONGEST_TOKEN, looks_like_token, token_of
 from practicum_gateway.estate import Estate
 from practicum_gateway.house import House
 from practicum_gateway.http.problems import of_error, of_unexpected, rendered
+from practicum_gateway.http.tokens import principal_by, ways_of
 from practicum_gateway.telemetry import current_trace_id, parent_of
 
 logger = logging.getLogger("practicum_gateway")
@@ -108,7 +110,7 @@ class Boundary:
 
 
 class Door:
-    """Lets in who shows a valid key, into the house of the tenant whose key it is.
+    """Lets in who shows a valid key or token, into the house of the tenant that it opens.
 
     The principal is then at `request.state.principal`, the house at `request.state.house`.
     """
@@ -126,11 +128,27 @@ class Door:
                 raise UnauthenticatedError(
                     "No key came with the request.", mend="Send it as a header: Authorization: Bearer prk_..."
                 )
-            if len(key) > _LONGEST_KEY:
-                raise UnauthenticatedError("The key is not valid.")
-            house, principal = await self._let_in(scope, key)
+            if len(key) > (LONGEST_TOKEN if looks_like_token(key) else _LONGEST_KEY):
+                raise invalid_key()
+            house, principal = await self._let_in_with_token(scope, key) or await self._let_in(scope, key)
             scope.setdefault("state", {}).update(principal=principal, house=house)
         await self._app(scope, receive, send)
+
+    async def _let_in_with_token(self, scope: Scope, key: str) -> tuple[House, Principal] | None:
+        """The house that a token of an identity provider opens, and who shows it; None where nobody trusts its issuer.
+
+        Raises:
+            UnauthenticatedError: the token is not valid.
+            ForbiddenError: it is worth nothing here, or would open several houses.
+        """
+        token = token_of(key)
+        if token is None:
+            return None
+        ways = ways_of(scope["app"].state.estate, token, Headers(scope=scope).get(TENANT_HEADER))
+        if not ways:
+            return None
+        scope.setdefault("state", {}).update(house=ways[0].house)  # in whose audit log a refusal is counted
+        return ways[0].house, await principal_by(token, ways)
 
     async def _let_in(self, scope: Scope, key: str) -> tuple[House, Principal]:
         """The house that a key opens, and who shows it.

@@ -15,6 +15,7 @@ from practicum.cli import (
     datasets,
     episodes,
     evaluation,
+    issuers,
     models,
     path,
     tenants,
@@ -56,6 +57,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")
 app.add_typer(access.access_app, name="access")
 app.add_typer(access.keys_app, name="keys")
+app.add_typer(issuers.app, name="issuers")
 app.add_typer(audit.app, name="audit")
 app.add_typer(access.secrets_app, name="secrets")
 app.add_typer(tenants.app, name="tenants")

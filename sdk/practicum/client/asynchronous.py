@@ -8,7 +8,7 @@ from typing import Self, Unpack
 
 from practicum.client.address import address_of
 from practicum.client.blocking import POLL_SECONDS
-from practicum.client.calls import access, approvals, audit, connectors, models, tenants, tools, trajectories
+from practicum.client.calls import access, approvals, audit, connectors, issuers, models, tenants, tools, trajectories
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import AsyncEndpoint, AsyncResource
@@ -97,6 +97,15 @@ class AsyncKeys(AsyncResource):
     list = AsyncEndpoint(access.fetch_keys)
     revoke = AsyncEndpoint(access.revoke_key)
     rotate = AsyncEndpoint(access.rotate_key)
+
+
+class AsyncIssuers(AsyncResource):
+    """The identity providers whose tokens are taken."""
+
+    put = AsyncEndpoint(issuers.put)
+    list = AsyncEndpoint(issuers.fetch_all)
+    get = AsyncEndpoint(issuers.get)
+    remove = AsyncEndpoint(issuers.remove)
 
 
 class AsyncAudit(AsyncResource):
@@ -255,6 +264,7 @@ class AsyncPracticum:
         self.models = AsyncModels(self._transport)
         self.rules = AsyncRules(self._transport)
         self.keys = AsyncKeys(self._transport)
+        self.issuers = AsyncIssuers(self._transport)
         self.audit = AsyncAudit(self._transport)
         self.secrets = AsyncSecrets(self._transport)
         self.tenants = AsyncTenants(self._transport)

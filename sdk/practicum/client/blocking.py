@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from practicum.client.address import address_of
-from practicum.client.calls import access, approvals, audit, connectors, models, tenants, tools, trajectories
+from practicum.client.calls import access, approvals, audit, connectors, issuers, models, tenants, tools, trajectories
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import Endpoint, Resource
@@ -98,6 +98,15 @@ class Keys(Resource):
     list = Endpoint(access.fetch_keys)
     revoke = Endpoint(access.revoke_key)
     rotate = Endpoint(access.rotate_key)
+
+
+class Issuers(Resource):
+    """The identity providers whose tokens are taken."""
+
+    put = Endpoint(issuers.put)
+    list = Endpoint(issuers.fetch_all)
+    get = Endpoint(issuers.get)
+    remove = Endpoint(issuers.remove)
 
 
 class Audit(Resource):
@@ -302,6 +311,7 @@ class Practicum:
         self.models = Models(self._transport)
         self.rules = Rules(self._transport)
         self.keys = Keys(self._transport)
+        self.issuers = Issuers(self._transport)
         self.audit = Audit(self._transport)
         self.secrets = Secrets(self._transport)
         self.tenants = Tenants(self._transport)

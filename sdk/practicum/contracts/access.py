@@ -260,7 +260,7 @@ class ApprovalAnswer(Value):
     reason: str | None = Field(default=None, max_length=2000)
 
 
-PrincipalName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.@:-]{1,100}$")]
+PrincipalName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.@:|+~%-]{1,100}$")]
 """How whoever shows a key is called: a person, an app, an agent."""
 
 _CENTURY_SECONDS = 100 * 366 * 86_400
