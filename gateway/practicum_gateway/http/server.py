@@ -2,19 +2,46 @@
 
 import asyncio
 from http import HTTPStatus
+from typing import Any
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from practicum.contracts.problems import Problem
 from practicum.errors import GatewayUnavailableError, RequestError
 from practicum_gateway.http.problems import MEDIA_TYPE
 
+MOST_HEAD_BYTES = 64 * 1024
+"""The longest line and headers of a request."""
 _HEAD_SECONDS = 10.0
+_LINGER_SECONDS = 2.0
 _MOST_CONNECTIONS = 4096
+_VERSIONS = (b"1.0", b"1.1")
 _DRAIN_SECONDS = 10
+
+
+class _Strict(h11.Connection):
+    """Refuses heads that a server before this one may have read differently."""
+
+    def next_event(self) -> Any:
+        """What came next."""
+        event = super().next_event()
+        if isinstance(event, h11.Request) and not _is_clear(event):
+            raise h11.RemoteProtocolError("a head that is not clear")
+        return event
+
+
+def _is_clear(head: h11.Request) -> bool:
+    names = [name for name, _ in head.headers]
+    size = len(head.target) + sum(len(name) + len(value) for name, value in head.headers)
+    return (
+        size <= MOST_HEAD_BYTES  # h11 itself only measures what arrives in pieces
+        and head.http_version in _VERSIONS
+        and not {b"transfer-encoding", b"content-length"} <= set(names)
+        and names.count(b"authorization") <= 1
+    )
 
 
 class Connection(H11Protocol):
@@ -22,6 +49,8 @@ class Connection(H11Protocol):
 
     head_seconds = _HEAD_SECONDS
     """How long a request's line and headers may take to arrive."""
+    linger_seconds = _LINGER_SECONDS
+    """How long the rest of a body may go on coming that was answered before its end."""
     most = _MOST_CONNECTIONS
     """How many connections are held at once."""
     _head_timer: asyncio.TimerHandle | None = None
@@ -29,6 +58,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Wait for the first head, unless there are too many who are waited for."""
         super().connection_made(transport)
+        self.conn = _Strict(h11.SERVER, MOST_HEAD_BYTES)
         if len(self.connections) > self.most:
             self._end(GatewayUnavailableError("Too many connections are open.", mend="Close some, or wait."))
         else:
@@ -43,6 +73,12 @@ class Connection(H11Protocol):
         """Wait no longer."""
         self._forget_head()
         super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request, unless this one has no end."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self.loop.call_later(self.linger_seconds, self._close_unless_past, self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, without repeating any of it."""
@@ -60,6 +96,10 @@ class Connection(H11Protocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _close_unless_past(self, cycle: RequestResponseCycle) -> None:
+        if self.cycle is cycle and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
 
     def _end(self, error: GatewayUnavailableError | RequestError) -> None:
         """Answer, if no answer has begun, and close."""
