@@ -78,6 +78,7 @@ LISTS = (
     "/v1/rules",
     "/v1/approvals",
     "/v1/keys",
+    "/v1/issuers",
     "/v1/episodes",
     "/v1/trajectories",
 )

@@ -147,7 +147,8 @@ class Door:
         ways = ways_of(scope["app"].state.estate, token, Headers(scope=scope).get(TENANT_HEADER))
         if not ways:
             return None
-        scope.setdefault("state", {}).update(house=ways[0].house)  # in whose audit log a refusal is counted
+        if len(ways) == 1:  # in whose audit log a refusal is counted
+            scope.setdefault("state", {}).update(house=ways[0].house)
         return ways[0].house, await principal_by(token, ways)
 
     async def _let_in(self, scope: Scope, key: str) -> tuple[House, Principal]:

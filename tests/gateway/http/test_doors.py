@@ -82,6 +82,14 @@ ADMINISTRATION: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/v1/keys", {"principal": "me", "role": "admin"}),
     ("DELETE", "/v1/keys/boot_admin", None),
     ("POST", "/v1/keys/boot_admin/rotate", {}),
+    ("GET", "/v1/issuers", None),
+    ("GET", "/v1/issuers/okta", None),
+    (
+        "PUT",
+        "/v1/issuers/okta",
+        {"name": "okta", "issuer": "https://x", "audience": "y", "roles": {"a": "admin"}},
+    ),
+    ("DELETE", "/v1/issuers/okta", None),
     ("PUT", "/v1/rules", {"rules": []}),
 )
 

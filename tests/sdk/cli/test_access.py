@@ -17,6 +17,7 @@ from practicum.contracts.access import (
     RuleSet,
     SealReport,
 )
+from practicum.contracts.issuers import Issuer
 from practicum.contracts.tenants import NewTenant, Tenant
 from practicum.contracts.tools import Effect
 from tests.sdk.cli.conftest import Types
@@ -96,6 +97,49 @@ def test_keys(gateway: StandIn, practicum: Types) -> None:
     assert gateway.seen[-1].json == {"grace_seconds": 3600}
     assert practicum("keys", "rotate", "k1", "--grace", "0", "--json").json["key"] == "prk_2"
     assert gateway.seen[-1].json == {"grace_seconds": 0}
+
+
+def test_issuers(gateway: StandIn, practicum: Types) -> None:
+    okta = Issuer(
+        name="okta",
+        issuer="https://x.okta.com",
+        audience="practicum",
+        roles={"admins": Role.ADMIN},
+        required={"hd": "example.com", "email_verified": True, "tid": None},
+    )
+    gateway.on("PUT", "/v1/issuers/okta", okta)
+    gateway.on("GET", "/v1/issuers", [okta])
+    gateway.on("GET", "/v1/issuers/okta", okta)
+    gateway.on("DELETE", "/v1/issuers/okta", Answer(204))
+    least = ("issuers", "add", "okta", "https://x.okta.com", "--audience", "practicum", "--role", "admins=admin")
+    required = ("--require", "hd=example.com", "--require", "email_verified=true", "--require", "tid=*")
+    assert "okta:..." in practicum(*least, *required).out
+    assert Issuer.model_validate(gateway.seen[-1].json) == okta
+    more = ("--jwks-url", "https://x.okta.com/keys", "--algorithm", "ES512", "--leeway", "5", "--longest", "600")
+    claims = ("--roles-claim", "groups", "--principal-claim", "email", "--private-network")
+    assert practicum(*least, *more, *claims, "--json").json["name"] == "okta"
+    assert gateway.seen[-1].json == {
+        "name": "okta",
+        "issuer": "https://x.okta.com",
+        "audience": "practicum",
+        "jwks_url": "https://x.okta.com/keys",
+        "algorithms": ["ES512"],
+        "principal_claim": "email",
+        "roles_claim": "groups",
+        "roles": {"admins": "admin"},
+        "required": {},
+        "leeway_seconds": 5,
+        "longest_seconds": 600,
+        "private_network": True,
+    }
+    assert "admins=admin" in practicum("issuers", "list").out
+    assert "hd=example.com email_verified=True tid=*" in practicum("issuers", "show", "okta").out
+    assert practicum("issuers", "remove", "okta").out == "Removed okta.\n"
+    gateway.on("GET", "/v1/issuers", [])
+    assert practicum("issuers", "list").out == "No tokens are taken, only keys.\n"
+    for wrong in (("http://x.okta.com", "admins=admin"), ("https://x", "admins=worker"), ("https://x", "admins")):
+        refused = practicum("issuers", "add", "okta", wrong[0], "--audience", "practicum", "--role", wrong[1])
+        assert refused.status != 0
 
 
 def test_tenants(gateway: StandIn, practicum: Types) -> None:
