@@ -120,6 +120,7 @@ class Store:
             )
         driver = "sqlite+aiosqlite" if backend == "sqlite" else "postgresql+asyncpg"
         self._sqlite = backend == "sqlite"
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sqlite")  # begun when first needed
         self.engine: AsyncEngine = create_async_engine(
             parsed.set(drivername=driver),
             pool_size=8 if schema is None else 1,  # many schemas share the connections of one server
@@ -218,10 +219,10 @@ class Store:
         if self._commits is not None:
             await self._commits.close()
         await self.engine.dispose()
+        self._threads.shutdown(wait=False)
 
     def _embedded(self, url: URL) -> Any:
-        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sqlite")
-        return connector(str(url.database), threads, patience=_BUSY_TIMEOUT_MS / 1000)
+        return connector(str(url.database), self._threads, patience=_BUSY_TIMEOUT_MS / 1000)
 
 
 def _parse(url: str) -> URL:
