@@ -1,9 +1,10 @@
 """The audit log: who did what to what, with which outcome, in a chain that shows what was changed."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
 from practicum.contracts.base import JsonObject, Value
 
@@ -130,6 +131,16 @@ class AuditEntry(Value):
         return AuditHead(sequence=self.sequence, hash=self.hash)
 
 
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("it lies outside of the calendar") from None
+
+
+_Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+
+
 class AuditQuery(Value):
     """Which entries are asked for; None leaves a field open.
 
@@ -149,8 +160,8 @@ class AuditQuery(Value):
     action: Action | None = None
     subject: str | None = None
     episode: str | None = None
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: _Moment | None = None
+    until: _Moment | None = None
     after: int | None = Field(default=None, ge=0, le=LARGEST)
     before: int | None = Field(default=None, ge=0, le=LARGEST)
     limit: int = Field(default=100, ge=1, le=1000)
