@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from fastapi import FastAPI
@@ -17,6 +18,8 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 AUDIENCE = "practicum"
+INVALID = "The key is not valid: unknown, expired or revoked."
+"""What is answered to a key that nobody knows."""
 ROLES = {"admins": "admin", "developers": "developer", "approvers": "approver", "auditors": "auditor"}
 
 
@@ -143,3 +146,17 @@ def create_provider(provider: IdentityProvider) -> FastAPI:
 
     _ = describe, keys, elsewhere
     return app
+
+
+async def trust(gateway: httpx.AsyncClient, spec: dict[str, Any], key: str | None = None) -> httpx.Response:
+    return await gateway.put(f"/v1/issuers/{spec['name']}", json=spec, headers=bearer(key) if key else None)
+
+
+def bearer(token: str, **headers: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}", **headers}
+
+
+async def shown(gateway: httpx.AsyncClient, token: str, path: str = "/v1/tools", **headers: str) -> tuple[int, str]:
+    """What is answered to whoever shows a token."""
+    answer = await gateway.get(path, headers=bearer(token, **headers))
+    return answer.status_code, "" if answer.status_code == 200 else answer.json()["detail"]

@@ -115,7 +115,8 @@ async def test_a_dead_providers_keys_go_on_for_a_while_only(provider: IdentityPr
 async def test_a_refresh_without_keys_takes_none_away(provider: IdentityProvider, time: Time) -> None:
     async with kept(provider, time) as keys:
         assert await keys.find("one", ES256)
-        for jwks in ({"keys": []}, {"keys": "none"}, "none"):
+        useless: tuple[Any, ...] = ({"keys": []}, {"keys": "none"}, "none")
+        for jwks in useless:
             provider.jwks = jwks
             time.now += PAUSE_SECONDS
             assert not await keys.find("two", ES256)
