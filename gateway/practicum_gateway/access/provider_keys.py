@@ -22,12 +22,15 @@ logger = logging.getLogger("practicum_gateway")
 
 REFRESH_SECONDS = 600.0
 """Keys older than this are fetched anew, while they go on: what the provider withdrew ends."""
+STALE_SECONDS = 1200.0
+"""Keys older than this are used only where the provider does not answer at once: one may be withdrawn since."""
 KEPT_SECONDS = 6 * 3600.0
 """How long keys go on when the provider cannot be reached."""
 PAUSE_SECONDS = 60.0
 """The least time between two fetches, whatever is asked for."""
 _PAUSE_WITHOUT_KEYS = 5.0
 _TIMEOUT_SECONDS = 5.0
+_PATIENCE_SECONDS = 1.0
 _MAX_BYTES = 256 * 1024
 _MOST_KEYS = 100
 _OK = 200
@@ -90,16 +93,17 @@ class ProviderKeys:
         now = self._clock.now()
         if self._keys and now - self._fetched > KEPT_SECONDS:
             self._keys = ()
-        found = self._fitting(kid, algorithm)
-        if found and now - self._fetched <= REFRESH_SECONDS:
+        found, age = self._fitting(kid, algorithm), now - self._fetched
+        if found and age <= REFRESH_SECONDS:
             return found
         self._refresh_soon(now)
-        if found or self._fetching is None:
+        if self._fetching is None or (found and age <= STALE_SECONDS):
             return found
         try:
-            await self.fetched()
-        except UpstreamError:  # told in the log, where it was found
-            return ()
+            async with asyncio.timeout(_PATIENCE_SECONDS if found else None):
+                await self.fetched()
+        except (UpstreamError, TimeoutError):  # why, is told in the log
+            return found
         return self._fitting(kid, algorithm)
 
     async def fetched(self) -> None:

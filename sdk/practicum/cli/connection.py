@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from practicum.cli.services.state import StateDirectory
 from practicum.client import AsyncPracticum, Practicum
-from practicum.client.address import KEY_VARIABLE, URL_VARIABLE
+from practicum.client.address import KEY_VARIABLE, TENANT_VARIABLE, URL_VARIABLE
 from practicum.contracts.base import Value
 from practicum.errors import ConfigurationError
 
@@ -33,12 +33,12 @@ def connect(*, as_approver: bool = False) -> Practicum:
     Raises:
         ConfigurationError: there is neither.
     """
-    return Practicum(*_address(as_approver=as_approver))
+    return Practicum(*_address(as_approver=as_approver), tenant=os.environ.get(TENANT_VARIABLE) or None)
 
 
 def connect_async() -> AsyncPracticum:
     """As `connect`, for commands that do many things at once."""
-    return AsyncPracticum(*_address(as_approver=False))
+    return AsyncPracticum(*_address(as_approver=False), tenant=os.environ.get(TENANT_VARIABLE) or None)
 
 
 def state_folder() -> Path:

@@ -8,6 +8,8 @@ from practicum.errors import ConfigurationError
 
 URL_VARIABLE = "PRACTICUM_URL"
 KEY_VARIABLE = "PRACTICUM_API_KEY"
+TENANT_VARIABLE = "PRACTICUM_TENANT"
+"""Read by the CLI alone: a worker asks for one tenant after the other."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 

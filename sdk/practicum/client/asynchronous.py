@@ -251,7 +251,8 @@ class AsyncPracticum:
             timeout: seconds.
             connect_timeout: seconds.
             patience: seconds.
-            tenant: for a worker, which alone may: the tenant whose episodes it drives, where it is not its key's own.
+            tenant: which tenant, where a token of an identity provider opens several; for a worker, whose episodes
+                it drives, where they are not its key's own tenant's.
         """
         address = address_of(url, api_key, tenant)
         self.url = address.url

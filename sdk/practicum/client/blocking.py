@@ -287,6 +287,7 @@ class Practicum:
         timeout: float = 120.0,
         connect_timeout: float = 5.0,
         patience: float = 60.0,
+        tenant: str | None = None,
     ) -> None:
         """Prepare a client; nothing is sent yet.
 
@@ -296,11 +297,12 @@ class Practicum:
             timeout: seconds that one answer may take.
             connect_timeout: seconds that a connection may take.
             patience: seconds that a stream of events waits for a lost gateway to come back.
+            tenant: which tenant, where a token of an identity provider opens several.
 
         Raises:
             ConfigurationError: the URL or key is missing or cannot be used.
         """
-        address = address_of(url, api_key)
+        address = address_of(url, api_key, tenant)
         self.url = address.url
         self._transport = Transport(address, timeout=timeout, connect_timeout=connect_timeout)
         self.connectors = Connectors(self._transport)

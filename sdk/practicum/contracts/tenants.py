@@ -8,7 +8,7 @@ MAIN = "main"
 
 
 TENANT_HEADER = "practicum-tenant"
-"""The header by which a worker says for which tenant it asks."""
+"""The header that says for which tenant a worker asks, or which one is meant by a token that opens several."""
 
 
 class TenantRequest(Value):

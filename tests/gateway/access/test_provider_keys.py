@@ -10,7 +10,13 @@ import pytest
 from practicum.contracts.issuers import Issuer, SignatureAlgorithm
 from practicum.errors import UpstreamError
 from practicum_connectors.resilience import Clock
-from practicum_gateway.access.provider_keys import KEPT_SECONDS, PAUSE_SECONDS, REFRESH_SECONDS, ProviderKeys
+from practicum_gateway.access.provider_keys import (
+    KEPT_SECONDS,
+    PAUSE_SECONDS,
+    REFRESH_SECONDS,
+    STALE_SECONDS,
+    ProviderKeys,
+)
 from tests.gateway.conftest import served, until
 from tests.gateway.identity_provider import IdentityProvider, create_provider, jwk_of, new_key
 
@@ -97,6 +103,25 @@ async def test_keys_are_refreshed_while_they_go_on(provider: IdentityProvider, t
         assert await keys.find("one", ES256)
         assert loop.time() - before < 0.15
         await until(lambda: provider.fetches == 2)
+
+
+async def test_after_a_silence_a_withdrawn_key_is_good_no_more(provider: IdentityProvider, time: Time) -> None:
+    async with kept(provider, time) as keys:
+        assert await keys.find("one", ES256)
+        provider.rotate("two")
+        time.now += STALE_SECONDS + 1
+        assert not await keys.find("one", ES256)
+        assert await keys.find("two", ES256)
+
+
+async def test_a_provider_that_is_slow_to_answer_holds_nobody_up_for_long(
+    provider: IdentityProvider, time: Time
+) -> None:
+    async with kept(provider, time) as keys:
+        assert await keys.find("one", ES256)
+        provider.delay = 60
+        time.now += STALE_SECONDS + 1
+        assert await asyncio.wait_for(keys.find("one", ES256), 3)
 
 
 async def test_a_dead_providers_keys_go_on_for_a_while_only(provider: IdentityProvider, time: Time) -> None:

@@ -1,5 +1,6 @@
 """`practicum rules`, `access`, `keys`, `secrets` and `tenants`."""
 
+import os
 from pathlib import Path
 
 from practicum.contracts.access import (
@@ -134,7 +135,10 @@ def test_issuers(gateway: StandIn, practicum: Types) -> None:
     }
     assert "admins=admin" in practicum("issuers", "list").out
     assert "hd=example.com email_verified=True tid=*" in practicum("issuers", "show", "okta").out
+    assert "practicum-tenant" not in gateway.seen[-1].headers
+    os.environ["PRACTICUM_TENANT"] = "sales"
     assert practicum("issuers", "remove", "okta").out == "Removed okta.\n"
+    assert gateway.seen[-1].headers["practicum-tenant"] == "sales"
     gateway.on("GET", "/v1/issuers", [])
     assert practicum("issuers", "list").out == "No tokens are taken, only keys.\n"
     for wrong in (("http://x.okta.com", "admins=admin"), ("https://x", "admins=worker"), ("https://x", "admins")):
