@@ -12,7 +12,7 @@ import pytest
 from practicum.errors import ConfigurationError
 from practicum_gateway.__main__ import main
 from practicum_gateway.app import build, create_app, running
-from practicum_gateway.bootstrap import vault_of
+from practicum_gateway.bootstrap import master_key_of
 from practicum_gateway.settings import Settings
 from tests.gateway.conftest import Serve, until
 
@@ -60,7 +60,7 @@ async def test_two_gateways_do_not_work_on_the_same_data(tmp_path: Path) -> None
 def test_a_master_key_that_was_damaged_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "master.key").write_text("oops")
     with pytest.raises(ConfigurationError, match=r"master\.key"):
-        vault_of(Settings(data_dir=tmp_path))
+        master_key_of(Settings(data_dir=tmp_path))
 
 
 async def test_a_store_that_cannot_be_opened_stops_the_start(tmp_path: Path) -> None:
