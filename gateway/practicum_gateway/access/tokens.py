@@ -24,6 +24,7 @@ LONGEST_TOKEN = 8192
 _BEGINS = "eyJ"  # the base64 of an object's beginning
 _DOTS = 2
 _LONGEST_KID = 256
+_LATEST = 1e11  # seconds, some thousand years on
 _LONGEST_NAME = 100
 _LONGEST_ID = 60
 _TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
@@ -139,10 +140,14 @@ def _signed_with(token: Token, issuer: Issuer) -> tuple[SignatureAlgorithm, str 
 def _require_bounds(claims: dict[str, Any], issuer: Issuer) -> None:
     """Refuse times that are no times, and a token that is good for too long."""
     times = {name: claims[name] for name in ("exp", "nbf", "iat") if name in claims}
-    if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in times.values()):
-        raise _refused(issuer, "its times are not numbers")
+    if not all(map(_is_moment, times.values())):
+        raise _refused(issuer, "its times are no moments")
     if times["exp"] - times.get("iat", utc_now().timestamp()) > issuer.longest_seconds + issuer.leeway_seconds:
         raise _refused(issuer, f"it is good for longer than {issuer.longest_seconds} s")
+
+
+def _is_moment(time: object) -> bool:
+    return isinstance(time, int | float) and not isinstance(time, bool) and abs(time) < _LATEST
 
 
 def _require_claim(claims: dict[str, Any], issuer: Issuer, name: str, value: str | bool | int | None) -> None:
