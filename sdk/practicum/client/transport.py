@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 import httpx
-from pydantic_core import PydanticSerializationError
 
 from practicum.client.address import Address
 from practicum.client.call import Call, T
@@ -41,7 +40,7 @@ def _written(body: Value) -> bytes:
     """
     try:
         return body.model_dump_json().encode()
-    except PydanticSerializationError:
+    except ValueError:
         raise RequestError(
             "What is sent holds half of a character (a lone surrogate, such as `\\ud83d`), which no text can carry.",
             mend="Leave it out, or write the whole character.",

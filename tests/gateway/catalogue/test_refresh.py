@@ -321,7 +321,7 @@ async def test_the_doors(gateway: httpx.AsyncClient, vendor: Vendor, key_of: Key
     assert SECRET not in found.text
     assert (await gateway.post("/v1/connectors/v/accept", json={"digest": "0" * 64})).status_code == 409
     assert (await gateway.post("/v1/connectors/none/refresh", json={})).status_code == 404
-    assert (await gateway.post("/v1/connectors/v/refresh", json={"documnt": {}})).status_code == 422
+    assert (await gateway.post("/v1/connectors/v/refresh", json={"paper": {}})).status_code == 422
     for path, given in (("refresh", {}), ("accept", {"digest": found.json()["digest"]})):
         refused = await gateway.post(f"/v1/connectors/v/{path}", json=given, headers=key_of("approver"))
         assert refused.status_code == 403
