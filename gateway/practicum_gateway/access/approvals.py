@@ -9,8 +9,9 @@ speaks for another name (a new installation has one in `approver.key`).
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus, Role
@@ -27,6 +28,7 @@ OnAnswer = Callable[[Approval], Awaitable[None]]
 """Told of an approval after its answer is stored. If it raises, the answer holds all the same, and whoever answered
 may repeat the same answer, which tells it again."""
 
+_TABLE = cast("Table", ApprovalRow.__table__)
 _OPEN = (ApprovalStatus.PENDING, ApprovalStatus.APPROVED)
 
 
@@ -109,16 +111,17 @@ class Approvals:
             await append(session, _asked(fresh))
             return _approval(fresh), True
 
-    async def use(self, session: AsyncSession, approval: str) -> None:
+    def use(self, connection: Connection, approval: str) -> None:
         """Spend a yes, inside the transaction that claims the call.
 
         Raises:
             ConflictError: it is spent, expired, withdrawn or was never given.
         """
-        row = await session.get(ApprovalRow, approval, with_for_update=True)
+        one = _TABLE.c.id == approval
+        row = connection.execute(select(_TABLE).where(one).with_for_update()).one_or_none()
         if row is None or _status(row, utc_now()) is not ApprovalStatus.APPROVED:
             raise ConflictError(f"The approval '{approval}' cannot be used (any more).")
-        row.status = ApprovalStatus.USED
+        connection.execute(update(_TABLE).where(one).values(status=ApprovalStatus.USED))
 
     async def get(self, approval: str) -> Approval:
         """One approval; an open one past its time reads as expired.
@@ -254,7 +257,7 @@ def _is_repeated(row: ApprovalRow, principal: Principal, answer: ApprovalAnswer)
     return row.decided_by == principal.name and given.get(ApprovalStatus(row.status)) is answer.approve
 
 
-def _status(row: ApprovalRow, now: datetime) -> ApprovalStatus:
+def _status(row: ApprovalRow | Row[Any], now: datetime) -> ApprovalStatus:
     status = ApprovalStatus(row.status)
     return ApprovalStatus.EXPIRED if status in _OPEN and row.expires <= now else status
 

@@ -1,9 +1,10 @@
 """What was spent of the budgets, and whether there is room for more."""
 
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, cast
 
-from sqlalchemy import delete, func, select, text
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy import Connection, Table, delete, func, insert, select, text
 
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import Tool
@@ -13,6 +14,8 @@ from practicum_gateway.access.principals import Actor
 from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.store.budget_tables import SpendingRow
 from practicum_gateway.store.engine import Store, new_id
+
+_INSERT = insert(cast("Table", SpendingRow.__table__))
 
 
 class Budgets:
@@ -38,21 +41,20 @@ class Budgets:
         wanted = tokens_of(await self._rulebook.current(), actor, episode, 0)
         if not wanted:
             return
-        async with self._store.read() as session:
-            for spending in wanted:
-                spent, oldest = await _spent(session, spending)
-                if spent >= spending.most:
-                    raise _used_up(spending, oldest)
+        for spending in wanted:
+            spent, oldest = await self._store.look(partial(_spent, spending=spending))
+            if spent >= spending.most:
+                raise _used_up(spending, oldest)
 
     async def spend_tokens(self, actor: Actor, episode: str | None, tokens: int) -> None:
         """Write down what a turn took."""
         taken = tokens_of(await self._rulebook.current(), actor, episode, tokens)
         if taken and tokens:
-            async with self._store.write() as session:
-                session.add_all(_row(spending, None) for spending in taken)
+            rows = [_row(spending, None) for spending in taken]
+            await self._store.change(lambda at: at.execute(_INSERT, rows))
 
 
-async def spend(session: AsyncSession, wanted: tuple[Spending, ...], invocation: str) -> None:
+def spend(connection: Connection, wanted: tuple[Spending, ...], invocation: str) -> None:
     """Take what a call spends, inside the transaction that claims it; once for each call.
 
     Raises:
@@ -60,37 +62,37 @@ async def spend(session: AsyncSession, wanted: tuple[Spending, ...], invocation:
     """
     if not wanted:
         return
-    present = await session.scalar(select(SpendingRow.id).where(SpendingRow.invocation == invocation).limit(1))
+    present = connection.scalar(select(SpendingRow.id).where(SpendingRow.invocation == invocation).limit(1))
     if present is not None:
         return
     for spending in sorted(wanted, key=lambda one: (one.budget.id, one.pot)):
-        if session.get_bind().dialect.name == "postgresql":
+        if connection.dialect.name == "postgresql":
             lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:pot, 0))")
-            await session.execute(lock, {"pot": f"{spending.budget.id} {spending.pot}"})
+            connection.execute(lock, {"pot": f"{spending.budget.id} {spending.pot}"})
         if spending.amount is None:
             raise BudgetError(
                 f"The budget '{spending.budget.id}' cannot tell what this call spends: "
                 f"there is no amount at {spending.budget.amount} of its arguments."
             )
-        spent, oldest = await _spent(session, spending)
+        spent, oldest = _spent(connection, spending)
         if spent + spending.amount > spending.most:
             raise _used_up(spending, oldest)
-    session.add_all(_row(spending, invocation) for spending in wanted)
+    connection.execute(_INSERT, [_row(spending, invocation) for spending in wanted])
 
 
-async def give_back(session: AsyncSession, invocation: str) -> None:
+def give_back(connection: Connection, invocation: str) -> None:
     """Give back the money of a call by which surely nothing was done."""
-    await session.execute(delete(SpendingRow).where(SpendingRow.invocation == invocation, SpendingRow.returnable))
+    connection.execute(delete(SpendingRow).where(SpendingRow.invocation == invocation, SpendingRow.returnable))
 
 
-async def _spent(session: AsyncSession, spending: Spending) -> tuple[float, datetime | None]:
+def _spent(connection: Connection, spending: Spending) -> tuple[float, datetime | None]:
     """What was spent from a pot in the time that is looked back, and when first."""
     query = select(func.coalesce(func.sum(SpendingRow.amount), 0.0), func.min(SpendingRow.at)).where(
         SpendingRow.budget == spending.budget.id, SpendingRow.pot == spending.pot
     )
     if spending.budget.seconds is not None:
         query = query.where(SpendingRow.at > utc_now() - timedelta(seconds=spending.budget.seconds))
-    spent, oldest = (await session.execute(query)).one()
+    spent, oldest = connection.execute(query).one()
     return float(spent), oldest
 
 
@@ -108,13 +110,13 @@ def _used_up(spending: Spending, oldest: datetime | None) -> BudgetError:
     )
 
 
-def _row(spending: Spending, invocation: str | None) -> SpendingRow:
-    return SpendingRow(
-        id=new_id("sp"),
-        budget=spending.budget.id,
-        pot=spending.pot,
-        at=utc_now(),
-        amount=spending.amount or 0.0,
-        invocation=invocation,
-        returnable=spending.budget.money is not None,
-    )
+def _row(spending: Spending, invocation: str | None) -> dict[str, Any]:
+    return {
+        "id": new_id("sp"),
+        "budget": spending.budget.id,
+        "pot": spending.pot,
+        "at": utc_now(),
+        "amount": spending.amount or 0.0,
+        "invocation": invocation,
+        "returnable": spending.budget.money is not None,
+    }

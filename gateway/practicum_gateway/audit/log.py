@@ -1,12 +1,11 @@
 """The log itself: an entry is appended in the transaction of its deed, so that neither is there without the other."""
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from sqlalchemy import Row, Table, insert, select, text
+from sqlalchemy import Connection, Row, Table, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
@@ -58,7 +57,25 @@ async def append(session: AsyncSession, *deeds: Deed) -> AuditHead:
     Returns:
         The log's last entry then.
     """
-    return await session.run_sync(_appended, deeds)
+
+    def appended(within: Session) -> AuditHead:
+        # Whatever waits for rows waits before the writers' turn, so that no two can wait for each other.
+        within.flush()
+        return append_on(within.connection(), *deeds)
+
+    return await session.run_sync(appended)
+
+
+def append_on(connection: Connection, *deeds: Deed) -> AuditHead:
+    """`append` for work on a connection."""
+    if connection.dialect.name == "postgresql":  # SQLite's writers take turns anyway
+        connection.execute(_TURN, {"lock": _LOCK})
+    head = _head(connection.execute(_HEAD).one_or_none())
+    for deed in deeds:
+        entry = _after(head, deed)
+        connection.execute(_INSERT, _values(entry))
+        head = entry.head
+    return head
 
 
 async def head_of(session: AsyncSession) -> AuditHead:
@@ -77,21 +94,7 @@ def entry_of(row: AuditRow) -> AuditEntry:
     )
 
 
-def _appended(session: Session, deeds: Sequence[Deed]) -> AuditHead:
-    # Whatever waits for rows waits before the writers' turn, so that no two can wait for each other.
-    session.flush()
-    connection = session.connection()
-    if connection.dialect.name == "postgresql":  # SQLite's writers take turns anyway
-        connection.execute(_TURN, {"lock": _LOCK})
-    head = _head(connection.execute(_HEAD).one_or_none())
-    for deed in deeds:
-        entry = _after(head, deed)
-        connection.execute(_INSERT, _values(entry))
-        head = entry.head
-    return head
-
-
-def _head(last: Row[tuple[int, str]] | None) -> AuditHead:
+def _head(last: Row[Any, Any] | None) -> AuditHead:
     return AuditHead(sequence=0, hash=GENESIS) if last is None else AuditHead(sequence=last[0], hash=last[1])
 
 

@@ -12,13 +12,13 @@ from practicum_gateway.house import House
 _bearer = HTTPBearer(auto_error=False, description="A key of this gateway (`prk_...`), or a token of an issuer.")
 
 
-def house_of(request: Request) -> House:
+async def house_of(request: Request) -> House:
     """The services of the tenant whose key came with the request; the main one's where none is asked for."""
     house: House | None = getattr(request.state, "house", None)
     return request.app.state.estate.main if house is None else house
 
 
-def principal_of(request: Request, _: Annotated[object, Depends(_bearer)]) -> Principal:
+async def principal_of(request: Request, _: Annotated[object, Depends(_bearer)]) -> Principal:
     """Who is calling."""
     principal: Principal = request.state.principal
     return principal

@@ -78,6 +78,7 @@ async def _intent(house: House, caller: Principal, name: str, request: CallReque
             arguments=request.arguments,
             key=request.idempotency_key or new_id("call"),
             raise_call_errors=True,
+            fresh=request.idempotency_key is None,
         )
     stored = await house.episodes.stored(caller, caller.episode)
     placed = await house.chat.place(stored, name)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Protocol
 
 from pydantic import JsonValue
+from sqlalchemy import Connection
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import EpisodeMode, EventType
@@ -30,6 +31,7 @@ class Intent:
         call: the index within the step.
         mode: training never reaches a live connector.
         raise_call_errors: raise what is wrong with the call itself instead of telling it in an observation.
+        fresh: the key was drawn for this call and can have been used by no other.
     """
 
     principal: Principal
@@ -41,6 +43,7 @@ class Intent:
     call: int | None = None
     mode: EpisodeMode = EpisodeMode.LIVE
     raise_call_errors: bool = False
+    fresh: bool = False
 
     @property
     def scope(self) -> str:
@@ -91,4 +94,14 @@ class EventSink(Protocol):
 
     async def event(self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], /) -> object:
         """Append one event to the episode's record."""
+        ...
+
+    def event_on(
+        self, connection: Connection, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], /
+    ) -> None:
+        """Append one event within a transaction."""
+        ...
+
+    def announce(self, episode: str, /) -> None:
+        """Wake those who follow, once a transaction that appended events is committed."""
         ...

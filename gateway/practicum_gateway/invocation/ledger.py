@@ -4,22 +4,24 @@
                   |
                   +----> in_doubt
 
-A call is claimed before anything about it leaves the house, and marked as sent before its first byte does. What is
-found claimed was surely never sent and is simply taken over. What is found sent without an outcome, by nobody who
-still works on it, may have taken effect: it is sent again only if that is harmless, and is otherwise in doubt for good.
+A call is claimed before anything about it leaves the house, and one that does more than read is marked as sent before
+its first byte does. What is found claimed was surely never sent, or only reads, and is simply taken over. What is found
+sent without an outcome, by nobody who still works on it, may have taken effect: it is sent again only if that is
+harmless, and is otherwise in doubt for good.
 
 One process works on one ledger at a time (the gateway holds its store, `Store.alone`); within it the pipeline lets
 one task work on a key. So whoever finds a row unsettled here knows that its owner is gone.
 """
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
-from sqlalchemy import Table, func, select, update
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, select, update
 
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
@@ -29,12 +31,15 @@ from practicum.errors import ConflictError
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.budgets import Spending
 from practicum_gateway.access.spending import give_back, spend
-from practicum_gateway.audit.log import Deed, append
+from practicum_gateway.audit.log import Deed, append, append_on
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.ledger_tables import InvocationRow
 
 _TABLE = cast("Table", InvocationRow.__table__)
+_FIND: Select[Any] = select(_TABLE).where(_TABLE.c.scope == bindparam("of"), _TABLE.c.key == bindparam("named"))
+_FIND_AND_LOCK = _FIND.with_for_update()
+_INSERT = insert(_TABLE)
 _NOTHING_DONE = frozenset({CallStatus.ERROR, CallStatus.UNAVAILABLE, CallStatus.DENIED})
 """Outcomes by which surely nothing was done."""
 UPSTREAM_MEMORY = timedelta(hours=1)
@@ -44,6 +49,14 @@ LOST_WITH_THE_GATEWAY = (
     "The call was sent and the gateway stopped before the answer was recorded. It may have taken effect. "
     "It is not repeated: look at the present state before deciding what to do."
 )
+
+
+Also = Callable[[Connection], None]
+"""What else is written in a transaction of the ledger."""
+
+
+def nothing(_connection: Connection) -> None:
+    """Nothing else."""
 
 
 class State(StrEnum):
@@ -116,13 +129,12 @@ class Ledger:
         Raises:
             ConflictError: the key is in use with another tool or other arguments.
         """
-        async with self._store.read() as session:
-            row = await _find(session, intent)
-            if row is None:
-                return None
-            _require_same(row, intent)
-            if not _is_lost(row, utc_now()):
-                return _entry(row)
+        row = await self._store.look(partial(_find, intent=intent))
+        if row is None:
+            return None
+        _require_same(row, intent)
+        if not _is_lost(row, utc_now()):
+            return _entry(row)
         async with self._store.write() as session:
             row = await session.get_one(InvocationRow, row.id, with_for_update=True)
             if _is_lost(row, utc_now()):
@@ -138,8 +150,11 @@ class Ledger:
         approvals: Approvals,
         approval: str | None,
         spends: tuple[Spending, ...] = (),
+        also: Also = nothing,
     ) -> Entry:
         """Take up a call that was not settled yet, and spend its approval and its budgets, in one transaction.
+
+        A power cut may take it back for as long as the call is not marked as sent; a call that only reads need not be.
 
         Args:
             intent: the call.
@@ -148,31 +163,29 @@ class Ledger:
             approvals: where the approval is spent.
             approval: the approval to spend, where one was needed and none was spent on this key before.
             spends: what it takes of budgets.
+            also: what else is written in the same transaction.
 
         Raises:
             ConflictError: the key is in use with other content, the approval cannot be used, or another gateway has
                 taken the call up.
             BudgetError: a budget has no room for it.
         """
-        async with self._store.write() as session:
-            row = await _find(session, intent, for_update=True)
-            if row is None:
-                row = self._row(intent, arguments, resend)
-                session.add(row)
-            else:
-                _require_same(row, intent)
-                if row.observation is not None or _is_lost(row, utc_now()):
-                    raise _taken_up()
-                row.boot, row.state, row.started, row.resend = self._boot, State.CLAIMED, utc_now(), resend
+
+        def claimed(connection: Connection) -> Entry:
+            entry = self._taken(connection, intent, arguments, resend)
             if approval is not None:
-                await approvals.use(session, approval)
-                row.approval = approval
-            await spend(session, spends, row.id)
-            await append(session, _called(row, arguments))
-            return _entry(row)
+                approvals.use(connection, approval)
+                connection.execute(update(_TABLE).where(_TABLE.c.id == entry.id).values(approval=approval))
+                entry = replace(entry, approval=approval)
+            spend(connection, spends, entry.id)
+            also(connection)
+            append_on(connection, _called(entry, intent, arguments))
+            return entry
+
+        return await self._store.change(claimed, lasting=False)
 
     async def mark_sent(self, entry: Entry) -> None:
-        """Say that the call leaves now. Nothing of it may leave before this returns.
+        """Say that the call leaves now. Nothing of one that does more than read may leave before this returns.
 
         Raises:
             ConflictError: another gateway has taken the call up.
@@ -180,36 +193,39 @@ class Ledger:
         # The first time it was sent counts: from then on the system may forget its key.
         sent = func.coalesce(_TABLE.c.sent, utc_now())
         mine = update(_TABLE).where(_TABLE.c.id == entry.id, _TABLE.c.boot == self._boot)
-        async with self._store.write() as session:
-            marked = await session.scalar(mine.values(state=State.SENT, sent=sent).returning(_TABLE.c.id))
+        marking = mine.values(state=State.SENT, sent=sent).returning(_TABLE.c.id)
+        marked = await self._store.change(lambda connection: connection.scalar(marking))
         if marked is None:
             raise _taken_up()
 
-    async def settle(self, entry: Entry, observation: Observation, seconds: float) -> None:
+    async def settle(self, entry: Entry, observation: Observation, seconds: float, *, also: Also = nothing) -> None:
         """Record the outcome; one that another gateway recorded meanwhile stands.
 
         Args:
             entry: the call.
             observation: what the model is told.
             seconds: wall seconds it took.
+            also: what else is written in the same transaction.
         """
         unsettled = update(_TABLE).where(_TABLE.c.id == entry.id, _TABLE.c.observation.is_(None))
-        async with self._store.write() as session:
-            settled = await session.scalar(
-                unsettled.values(
-                    state=State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE,
-                    observation=observation.model_dump(mode="json"),
-                    finished=utc_now(),
-                    seconds=seconds,
-                ).returning(_TABLE.c.id)
-            )
-            if settled is not None and observation.status in _NOTHING_DONE:
-                await give_back(session, settled)
-            if settled is not None:
-                details: JsonObject = {"invocation": settled, "seconds": round(seconds, 6)}
-                await append(
-                    session, Deed(Action.TOOL_FINISHED, entry.tool, observation.status, entry.episode, details)
-                )
+        settling = unsettled.values(
+            state=State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE,
+            observation=observation.model_dump(mode="json"),
+            finished=utc_now(),
+            seconds=seconds,
+        ).returning(_TABLE.c.id)
+        details: JsonObject = {"invocation": entry.id, "seconds": round(seconds, 6)}
+
+        def settled(connection: Connection) -> None:
+            first = connection.scalar(settling) is not None
+            if first and observation.status in _NOTHING_DONE:
+                give_back(connection, entry.id)
+            also(connection)
+            if first:
+                deed = Deed(Action.TOOL_FINISHED, entry.tool, observation.status, entry.episode, details)
+                append_on(connection, deed)
+
+        await self._store.change(settled)
 
     async def recover(self) -> tuple[Entry, ...]:
         """Settle what an earlier process sent and did not live to record; returns what is now in doubt."""
@@ -231,37 +247,50 @@ class Ledger:
             )
             return tuple(_invocation(row) for row in rows)
 
-    def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> InvocationRow:
-        return InvocationRow(
-            id=new_id("inv"),
-            scope=intent.scope,
-            key=intent.key,
-            episode=intent.episode,
-            step=intent.step,
-            call=intent.call,
-            principal=intent.principal.name,
-            tool=intent.tool,
-            arguments=arguments,
-            arguments_hash=intent.arguments_hash,
-            approval=None,
-            upstream_key=secrets.token_hex(16),
-            state=State.CLAIMED,
-            boot=self._boot,
-            resend=resend,
-            observation=None,
-            started=utc_now(),
-            sent=None,
-            finished=None,
-            seconds=None,
-        )
+    def _taken(self, connection: Connection, intent: Intent, arguments: JsonObject, resend: Resend) -> Entry:
+        """The row of a call that this process works on from now on."""
+        row = _find(connection, intent, _FIND_AND_LOCK)
+        if row is not None:
+            _require_same(row, intent)
+            if row.observation is not None or _is_lost(row, utc_now()):
+                raise _taken_up()
+            mine = {"boot": self._boot, "state": State.CLAIMED, "started": utc_now(), "resend": resend}
+            connection.execute(update(_TABLE).where(_TABLE.c.id == row.id).values(mine))
+            return replace(_entry(row), state=State.CLAIMED)
+        new = self._row(intent, arguments, resend)
+        connection.execute(_INSERT, new)
+        return Entry(**{field.name: new[field.name] for field in fields(Entry)})
+
+    def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> dict[str, Any]:
+        return {
+            "id": new_id("inv"),
+            "scope": intent.scope,
+            "key": intent.key,
+            "episode": intent.episode,
+            "step": intent.step,
+            "call": intent.call,
+            "principal": intent.principal.name,
+            "tool": intent.tool,
+            "arguments": arguments,
+            "arguments_hash": intent.arguments_hash,
+            "approval": None,
+            "upstream_key": secrets.token_hex(16),
+            "state": State.CLAIMED,
+            "boot": self._boot,
+            "resend": resend,
+            "observation": None,
+            "started": utc_now(),
+            "sent": None,
+            "finished": None,
+            "seconds": None,
+        }
 
 
-async def _find(session: AsyncSession, intent: Intent, *, for_update: bool = False) -> InvocationRow | None:
-    query = select(InvocationRow).where(InvocationRow.scope == intent.scope, InvocationRow.key == intent.key)
-    return await session.scalar(query.with_for_update() if for_update else query)
+def _find(connection: Connection, intent: Intent, query: Select[Any] = _FIND) -> Row[Any] | None:
+    return connection.execute(query, {"of": intent.scope, "named": intent.key}).one_or_none()
 
 
-def _require_same(row: InvocationRow, intent: Intent) -> None:
+def _require_same(row: InvocationRow | Row[Any], intent: Intent) -> None:
     if (row.tool, row.arguments_hash) != (intent.tool, intent.arguments_hash):
         raise ConflictError(
             f"The key '{intent.key}' was used for a call of {row.tool} with other content.",
@@ -274,7 +303,7 @@ def _taken_up() -> ConflictError:
     return ConflictError("Another gateway has taken this call up.", mend="Repeat it with the same key.")
 
 
-def _is_lost(row: InvocationRow, now: datetime) -> bool:
+def _is_lost(row: InvocationRow | Row[Any], now: datetime) -> bool:
     """Whether a row that nobody works on must be taken for done perhaps."""
     if row.state != State.SENT or row.resend == Resend.ALWAYS:
         return False
@@ -282,14 +311,14 @@ def _is_lost(row: InvocationRow, now: datetime) -> bool:
     return not (row.resend == Resend.SOON and remembered)
 
 
-def _called(row: InvocationRow, arguments: JsonObject) -> Deed:
+def _called(entry: Entry, intent: Intent, arguments: JsonObject) -> Deed:
     details: JsonObject = {
-        "invocation": row.id,
+        "invocation": entry.id,
         "arguments": arguments,
-        "arguments_hash": row.arguments_hash,
-        "approval": row.approval,
+        "arguments_hash": intent.arguments_hash,
+        "approval": entry.approval,
     }
-    return Deed(Action.TOOL_CALLED, row.tool, "started", row.episode, details)
+    return Deed(Action.TOOL_CALLED, entry.tool, "started", entry.episode, details)
 
 
 def _doubt(row: InvocationRow) -> Deed:
@@ -302,7 +331,7 @@ def _doubt(row: InvocationRow) -> Deed:
     return Deed(Action.TOOL_FINISHED, row.tool, observation.status, row.episode, details)
 
 
-def _entry(row: InvocationRow) -> Entry:
+def _entry(row: InvocationRow | Row[Any]) -> Entry:
     return Entry(
         id=row.id,
         episode=row.episode,

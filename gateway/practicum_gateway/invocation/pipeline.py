@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from opentelemetry.trace import Tracer
 from pydantic import JsonValue
+from sqlalchemy import Connection
 
 from practicum.contracts.access import ApprovalStatus, Decision, Outcome
 from practicum.contracts.audit import Action
@@ -31,7 +32,7 @@ from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.invocation import outcomes
 from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.intent import EventSink, Intent
-from practicum_gateway.invocation.ledger import Entry, Ledger
+from practicum_gateway.invocation.ledger import Also, Entry, Ledger
 from practicum_gateway.telemetry import current_traceparent, tool_span
 
 _DRAIN_SECONDS = 30.0
@@ -149,7 +150,7 @@ class Pipeline:
         intent.require_json()
         tool = await self._find(intent.tool)
         intent = intent if tool is None else replace(intent, tool=tool.name)
-        known = await self._ledger.recall(intent)
+        known = None if intent.fresh else await self._ledger.recall(intent)
         if known is not None and known.observation is not None:
             return known.observation
         tool = tool or await self._catalogue.tool(intent.tool)
@@ -189,23 +190,27 @@ class Pipeline:
                     approvals=self._approvals,
                     approval=approval,
                     spends=spends,
+                    also=self._also(intent, "call.started", arguments=shown),
                 )
             except BudgetError as error:
                 return await self._refuse(intent, outcomes.over_budget(error), why=error.detail)
-            await self._tell(intent, "call.started", arguments=shown)
+            self._announce(intent)
+            if not prepared.safe:
+                await self._ledger.mark_sent(entry)
 
             # inject, send, shape: the connector adds the credentials at the last moment and takes them out again
-            await self._ledger.mark_sent(entry)
             seen, seconds = await self._exchange(connector, prepared, entry)
 
             # record
             observation = seen.observation
             # First: a deed must not be in doubt because its bytes found no place.
-            await self._ledger.settle(entry, observation, seconds)
+            told = self._also(intent, "call.finished", observation=outcomes.as_json(observation))
+            await self._ledger.settle(entry, observation, seconds, also=told)
             await self._artifacts.keep(intent.scope, seen.payloads)
             if seen.departures and copy is None:
                 await self._catalogue.drifted(tool.name)
-        return await self._end(intent, observation)
+        self._announce(intent)
+        return observation
 
     async def _find(self, name: str) -> Tool | None:
         """The tool, if it is still there: a recorded outcome outlives its connector."""
@@ -302,6 +307,20 @@ class Pipeline:
     async def _tell(self, intent: Intent, kind: EventType, **data: JsonValue) -> None:
         if intent.episode is not None:
             await self._events.event(intent.episode, kind, intent.step, _data(intent.call, intent.tool, **data))
+
+    def _also(self, intent: Intent, kind: EventType, **data: JsonValue) -> Also:
+        """Tells the episode within a transaction of the ledger."""
+
+        def told(connection: Connection) -> None:
+            if intent.episode is not None:
+                placed = _data(intent.call, intent.tool, **data)
+                self._events.event_on(connection, intent.episode, kind, intent.step, placed)
+
+        return told
+
+    def _announce(self, intent: Intent) -> None:
+        if intent.episode is not None:
+            self._events.announce(intent.episode)
 
     def _forget(self, place: tuple[str, str], task: asyncio.Task[Observation]) -> None:
         del self._under_way[place]

@@ -1,9 +1,11 @@
 """Episodes: begun once, ended once."""
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from pydantic import TypeAdapter
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Table, bindparam, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -23,6 +25,15 @@ from practicum_gateway.store.engine import Store
 from practicum_gateway.store.record_tables import EpisodeRow, EventRow, MessageRow, RewardRow
 
 _TOOLS: TypeAdapter[tuple[Tool, ...]] = TypeAdapter(tuple[Tool, ...])
+_TOOLSETS_READ = 64
+_EPISODES = cast("Table", EpisodeRow.__table__)
+_ONE = select(_EPISODES).where(_EPISODES.c.id == bindparam("of"))
+_PLACE = (
+    update(_EPISODES)
+    .where(_EPISODES.c.id == bindparam("of"))
+    .values(placed=_EPISODES.c.placed + 1)
+    .returning(_EPISODES.c.chats, _EPISODES.c.placed)
+)
 
 
 class EpisodeRecords:
@@ -33,6 +44,7 @@ class EpisodeRecords:
         self._store = store
         self._toolsets = toolsets
         self._events = events
+        self._read: OrderedDict[str, tuple[Tool, ...]] = OrderedDict()
 
     async def begin(self, new: NewEpisode) -> tuple[Episode, bool]:
         """Record a new episode with its opening messages; the flag says whether it is new.
@@ -78,13 +90,12 @@ class EpisodeRecords:
         Raises:
             NotFoundError: there is none of that id.
         """
-        async with self._store.read() as session:
-            row = await session.get(EpisodeRow, episode)
+        row = await self._store.look(lambda at: at.execute(_ONE, {"of": episode}).one_or_none())
         if row is None:
             raise NotFoundError(f"There is no episode '{episode}'.")
         return StoredEpisode(
             episode=episode_of(row),
-            tools=_TOOLS.validate_python(await self._toolsets.get(row.toolset)),
+            tools=await self._tools(row.toolset),
             sampling=Sampling.model_validate(row.sampling),
             chats=row.chats,
             tool_budget=row.tool_budget,
@@ -225,10 +236,20 @@ class EpisodeRecords:
         Raises:
             NotFoundError: there is none of that id.
         """
-        async with self._store.write() as session:
-            row = await _locked(session, episode)
-            call, row.placed = row.placed, row.placed + 1
-            return max(row.chats - 1, 0), call
+        # It need not last by itself: a call that does names it, and what was written before that lasts with it.
+        drawn = await self._store.change(lambda at: at.execute(_PLACE, {"of": episode}).one_or_none(), lasting=False)
+        if drawn is None:
+            raise NotFoundError(f"There is no episode '{episode}'.")
+        return max(drawn.chats - 1, 0), drawn.placed - 1
+
+    async def _tools(self, toolset: str) -> tuple[Tool, ...]:
+        """A toolset, read once: thousands of tools take longer to read than a call takes."""
+        read = self._read.get(toolset)
+        if read is None:
+            read = self._read[toolset] = _TOOLS.validate_python(await self._toolsets.get(toolset))
+            if len(self._read) > _TOOLSETS_READ:
+                self._read.popitem(last=False)
+        return read
 
 
 def _started(new: NewEpisode) -> Deed:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import cast
 
 from pydantic import JsonValue
-from sqlalchemy import select, update
+from sqlalchemy import Connection, Table, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from practicum.contracts.base import utc_now
 from practicum.contracts.episodes import EpisodeEvent, EpisodeStatus, EventType
@@ -16,6 +18,14 @@ from practicum_gateway.store.record_tables import EpisodeRow, EventRow
 
 _PAGE = 200
 _POLL_SECONDS = 1.0
+_EPISODES, _EVENTS = cast("Table", EpisodeRow.__table__), cast("Table", EventRow.__table__)
+_DRAW = (
+    update(_EPISODES)
+    .where(_EPISODES.c.id == bindparam("of"))
+    .values(events=_EPISODES.c.events + 1)
+    .returning(_EPISODES.c.events)
+)
+_INSERT = insert(_EVENTS)
 
 
 async def append_event(
@@ -26,16 +36,27 @@ async def append_event(
     Raises:
         NotFoundError: there is no such episode.
     """
-    sequence = await session.scalar(
-        update(EpisodeRow)
-        .where(EpisodeRow.id == episode)
-        .values(events=EpisodeRow.events + 1)
-        .returning(EpisodeRow.events)
-        .execution_options(synchronize_session=False)
-    )
+
+    def appended(within: Session) -> None:
+        within.flush()
+        append_event_on(within.connection(), episode, kind, step, data)
+
+    await session.run_sync(appended)
+
+
+def append_event_on(
+    connection: Connection, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue]
+) -> None:
+    """`append_event` for work on a connection.
+
+    Raises:
+        NotFoundError: there is no such episode.
+    """
+    sequence = connection.scalar(_DRAW, {"of": episode})
     if sequence is None:
         raise NotFoundError(f"There is no episode '{episode}'.")
-    session.add(EventRow(episode=episode, sequence=sequence, at=utc_now(), type=kind, step=step, data=data))
+    event = {"episode": episode, "sequence": sequence, "at": utc_now(), "type": kind, "step": step, "data": data}
+    connection.execute(_INSERT, event)
 
 
 class Events:

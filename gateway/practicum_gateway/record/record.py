@@ -1,10 +1,11 @@
 """The record of everything that happens in episodes, by the noun it speaks of."""
 
 from pydantic import JsonValue
+from sqlalchemy import Connection
 
 from practicum.contracts.episodes import EpisodeStatus, EventType
 from practicum_gateway.record.episodes import EpisodeRecords
-from practicum_gateway.record.events import Events
+from practicum_gateway.record.events import Events, append_event_on
 from practicum_gateway.record.model_calls import ModelCallRecords
 from practicum_gateway.record.practice import PracticeRecords
 from practicum_gateway.record.toolsets import Toolsets
@@ -41,3 +42,17 @@ class Record:
         await self.events.append(episode, kind, step, data)
         if kind == "approval.requested":
             await self.episodes.stand(episode, EpisodeStatus.WAITING)
+
+    def event_on(
+        self, connection: Connection, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], /
+    ) -> None:
+        """Append an event within a transaction; `announce` wakes its readers once that is committed.
+
+        Raises:
+            NotFoundError: there is no such episode.
+        """
+        append_event_on(connection, episode, kind, step, data)
+
+    def announce(self, episode: str, /) -> None:
+        """Wake those who follow an episode."""
+        self.events.announce(episode)

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from pydantic import TypeAdapter
+from sqlalchemy import Row
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.episodes import (
@@ -140,7 +142,7 @@ class Transcript:
         return tuple(index for index in range(len(last.message.tool_calls)) if index not in settled)
 
 
-def episode_of(row: EpisodeRow) -> Episode:
+def episode_of(row: EpisodeRow | Row[Any]) -> Episode:
     """The episode a row holds."""
     return Episode(
         id=row.id,

@@ -7,15 +7,18 @@ undone alone when it fails; none goes on before all of it is on the disk.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, async_sessionmaker
 
 from practicum.errors import GatewayUnavailableError
 from practicum_gateway.store.embedded import EmbeddedConnection
+
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -60,6 +63,20 @@ class Commits:
                 yield session
         # Nobody takes a shared transaction along who is cancelled.
         await asyncio.shield(shared.done)
+
+    async def change(self, work: Callable[[Connection], _T], *, lasting: bool = True) -> _T:
+        """What some work comes to, its part of a transaction committed, or undone when it fails; else as `write`."""
+        async with self._turn:
+            shared = await self._joined(lasting=lasting)
+            shared.driver.begin_part()
+            try:
+                result = await shared.connection.run_sync(work)
+            except BaseException:
+                shared.driver.end_part(keep=False)
+                raise
+            shared.driver.end_part(keep=True)
+        await asyncio.shield(shared.done)
+        return result
 
     async def close(self) -> None:
         """Let what was written be committed."""

@@ -60,6 +60,21 @@ class EmbeddedConnection:
             await self.run(partial(self._sqlite.execute, f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}"))
             self._full = full
 
+    def begin_part(self) -> None:
+        """Begin a part of the transaction that can be undone alone."""
+        self._sqlite.execute("SAVEPOINT part")
+
+    def end_part(self, *, keep: bool) -> None:
+        """End the part begun last.
+
+        Args:
+            keep: whether it stays; else it is undone, as far as SQLite has not done so by itself.
+        """
+        if self._sqlite.in_transaction:
+            if not keep:
+                self._sqlite.execute("ROLLBACK TO part")
+            self._sqlite.execute("RELEASE part")
+
     async def commit(self) -> None:
         """Commit; an error where there is no transaction left to commit."""
         await self.run(partial(self._sqlite.execute, "COMMIT"), at_once=False)

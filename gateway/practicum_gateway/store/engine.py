@@ -5,10 +5,10 @@ import contextlib
 import secrets
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue
 from sqlalchemy import JSON, URL, Connection, DateTime, Dialect, MetaData, event, make_url, text
@@ -22,7 +22,9 @@ from practicum_gateway.store.alone import held_database, held_file
 from practicum_gateway.store.commits import Commits
 from practicum_gateway.store.embedded import connector
 
-_WRITES = "practicum_writes"
+_T = TypeVar("_T")
+_BEGIN = "practicum_begin"
+"""How a transaction begins on SQLite; None where a single statement needs none."""
 _BUSY_TIMEOUT_MS = 15_000
 _THREADS = 4
 """How many connections to one SQLite file may wait for the disk at a time."""
@@ -136,12 +138,15 @@ class Store:
         if self._sqlite:
             event.listen(self.engine.sync_engine, "connect", _configure_sqlite)
             event.listen(self.engine.sync_engine, "begin", _begin_sqlite)
-            reading, writing = self.engine, self.engine.execution_options(**{_WRITES: True})
+            reading, writing = self.engine, self.engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+            self._looking = self.engine.execution_options(**{_BEGIN: None})
             self._commits = Commits(writing)
         else:
             event.listen(self.engine.sync_engine, "before_cursor_execute", _without_nul, retval=True)
             reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             writing = self.engine.execution_options(isolation_level="READ COMMITTED")
+            self._looking = reading
+        self._writing = writing
         self._read = async_sessionmaker(reading, expire_on_commit=False, autoflush=False)
         self._write = async_sessionmaker(writing, expire_on_commit=False)
         self._turn = asyncio.Lock()
@@ -181,6 +186,31 @@ class Store:
             session = await stack.enter_async_context(self._write())
             await stack.enter_async_context(session.begin())
             yield session
+
+    async def look(self, work: Callable[[Connection], _T]) -> _T:
+        """What a single statement finds: `read` without its cost.
+
+        Args:
+            work: asks for it, and waits for nothing.
+        """
+        async with self._looking.connect() as connection:
+            return await connection.run_sync(work)
+
+    async def change(self, work: Callable[[Connection], _T], *, lasting: bool = True) -> _T:
+        """What some work in a transaction comes to: `write` without its cost, for what is done at every call.
+
+        Args:
+            work: changes the store and waits for nothing; what it raises undoes its changes.
+            lasting: as for `write`.
+
+        Raises:
+            ConfigurationError: there is no room left; nothing of the transaction is kept.
+        """
+        with _room_in_words():
+            if self._commits is not None:
+                return await self._commits.change(work, lasting=lasting)
+            async with self._writing.begin() as connection:
+                return await connection.run_sync(work)
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncGenerator[None]:
@@ -268,8 +298,9 @@ def _visible(value: Any) -> Any:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    begin = connection.get_execution_options().get(_BEGIN, "BEGIN")
+    if begin is not None:
+        connection.exec_driver_sql(begin)
 
 
 @contextlib.contextmanager

@@ -57,7 +57,7 @@ async def let_expire(store: Store) -> None:
 
 async def use(store: Store, approvals: Approvals, approval: str) -> None:
     async with store.write() as session:
-        await approvals.use(session, approval)
+        await session.run_sync(lambda within: approvals.use(within.connection(), approval))
 
 
 async def test_asking_twice_asks_once(approvals: Approvals) -> None:
