@@ -14,7 +14,7 @@ from practicum_gateway.models.llama_cpp import LlamaCppProvider
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.router import Models
 from practicum_gateway.store.engine import Store
-from practicum_gateway.store.vault import Vault, new_master_key
+from practicum_gateway.store.vault import Vault, new_key
 from tests.gateway.embedding_server import EmbeddingServer, embedding_server
 
 
@@ -26,7 +26,7 @@ def server() -> Iterator[EmbeddingServer]:
 
 @pytest.fixture
 def registry(store: Store) -> Registry:
-    return Registry(store, Vault(new_master_key()))
+    return Registry(store, Vault(new_key()))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.router import Models
 from practicum_gateway.store.engine import Store
-from practicum_gateway.store.vault import Vault, new_master_key
+from practicum_gateway.store.vault import Vault, new_key
 
 KEY = 'sk-"top"/secret-0123456789'
 TOKENS = Sampled(prompt_ids=(1,), completion_ids=(2,), logprobs=(-0.5,))
@@ -63,7 +63,7 @@ def test_a_stream_loses_the_key_wherever_it_is_cut(size: int) -> None:
 
 
 async def test_the_router_takes_it_out_of_both(store: Store) -> None:
-    models = Models(Registry(store, Vault(new_master_key())), {Provider.LITELLM: Echo()}, NoOpTracer())
+    models = Models(Registry(store, Vault(new_key())), {Provider.LITELLM: Echo()}, NoOpTracer())
     spec = ModelSpec(alias="echo", provider=Provider.LITELLM, target="openai/echo")
     prompt = Prompt(spec=spec, messages=(), tools=(), sampling=Sampling(), api_key=KEY)
     assert (await models.complete(prompt)).message.content == "I was sent [redacted]!"

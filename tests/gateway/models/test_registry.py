@@ -13,7 +13,7 @@ from practicum_gateway.models.router import merged
 from practicum_gateway.models.versions import version_of
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.model_tables import ModelVersionRow
-from practicum_gateway.store.vault import Vault, new_master_key
+from practicum_gateway.store.vault import Vault, new_key
 
 KEY = "sk-topsecret-0123456789"
 SPEC = ModelSpec(alias="support", provider=Provider.LITELLM, target="openai/x", api_key=KEY)
@@ -41,7 +41,7 @@ def changed(spec: ModelSpec, **changes: Any) -> ModelSpec:
 
 @pytest.fixture
 def registry(store: Store) -> Registry:
-    return Registry(store, Vault(new_master_key()))
+    return Registry(store, Vault(new_key()))
 
 
 async def test_the_key_is_sealed_and_comes_back_for_the_call_alone(registry: Registry, tmp_path: Path) -> None:
