@@ -94,7 +94,11 @@ def _drop(server: _Server) -> None:
 def _listen(settings: Settings) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        listening = socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        # asyncio does it for sockets of its own alone. An answer goes out in two pieces, and without it the second waits
+        # until the first is acknowledged: 40 ms.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
     except OSError as error:
         raise ConfigurationError(
             f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}.",
