@@ -4,7 +4,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,8 +67,19 @@ class Way:
     requests: Callable[[int], list[Request]]
 
 
-Ways = Callable[[Service], AbstractContextManager[Way]]
-"""Opens a way to a system."""
+@dataclass(frozen=True)
+class Ours(Way):
+    """The way through this house's gateway.
+
+    Attributes:
+        admin: headers of its administrator.
+        episode: the episode that the calls are made in.
+        key: its key.
+    """
+
+    admin: Mapping[str, str]
+    episode: str
+    key: str
 
 
 def system() -> AbstractContextManager[Service]:
@@ -92,7 +103,7 @@ def floor(asked: Service) -> Generator[Way]:
 
 
 @contextlib.contextmanager
-def gateway(asked: Service, folder: Path) -> Generator[Way]:
+def gateway(asked: Service, folder: Path) -> Generator[Ours]:
     """This house's gateway: an episode's key, rules that look at arguments, everything on, its embedded store."""
     port = free_port()
     command = [sys.executable, "-m", "practicum_gateway", "--port", str(port), "--data-dir", str(folder)]
@@ -105,7 +116,7 @@ def gateway(asked: Service, folder: Path) -> Generator[Way]:
         wish = {"task": "measure", "model": "nobody", "tools": ["orders.*"], "driver": "client"}
         episode = json.loads(service.ask("POST", "/v1/episodes", wish, admin)[0])["id"]
         key = json.loads(service.ask("POST", f"/v1/episodes/{episode}/keys", {}, admin)[0])["key"]
-        yield Way(service, lambda _: [tool_call(key, "orders_get_order", ARGUMENTS)])
+        yield Ours(service, lambda _: [tool_call(key, "orders_get_order", ARGUMENTS)], admin, episode, key)
 
 
 def registration(asked: Service) -> dict[str, object]:
