@@ -3,7 +3,9 @@
 import asyncio
 import signal
 import socket
+import statistics
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -15,6 +17,7 @@ from practicum_gateway.app import build, create_app, running
 from practicum_gateway.bootstrap import master_key_of
 from practicum_gateway.settings import Settings
 from tests.gateway.conftest import Serve, until
+from tests.gateway.process import gateway_process
 
 
 async def test_a_first_start_makes_keys_for_its_owner_alone(tmp_path: Path) -> None:
@@ -115,3 +118,17 @@ def test_a_setting_that_does_not_fit_is_one_clear_error(
     said = capsys.readouterr().err
     assert "PRACTICUM_MASTER_KEY" in said
     assert "not-a-key" not in said
+
+
+async def test_no_answer_waits_for_the_acknowledgement_of_its_head(tmp_path: Path) -> None:
+    async with gateway_process(Settings(data_dir=tmp_path / "data")) as gateway:
+        reader, writer = await asyncio.open_connection("127.0.0.1", gateway.client.base_url.port)
+        waits: list[float] = []
+        for _ in range(60):  # at first every piece is acknowledged at once
+            began = time.perf_counter()
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            await reader.readexactly(int(head.partition(b"content-length:")[2].split()[0]))
+            waits.append(time.perf_counter() - began)
+        writer.close()
+    assert statistics.median(waits) < 0.035
