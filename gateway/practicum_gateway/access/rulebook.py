@@ -7,7 +7,7 @@ from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import Tool
 from practicum_gateway.access.principals import Actor, Principal
-from practicum_gateway.access.rules import check, decide, explain, revision_of
+from practicum_gateway.access.rules import PreparedRules, check, revision_of
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.store.access_tables import RuleSetRow
 from practicum_gateway.store.engine import Store
@@ -23,6 +23,7 @@ class Rulebook:
         """Keep rules in a store."""
         self._store = store
         self._current: RuleSet | None = None
+        self._prepared: tuple[RuleSet, PreparedRules] | None = None
 
     async def current(self) -> RuleSet:
         """The rules in force, without the defaults that stand behind them."""
@@ -57,8 +58,14 @@ class Rulebook:
 
     async def decide(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Decision:
         """What the rules in force say of a call."""
-        return decide(await self.current(), tool, actor, arguments)
+        return (await self._ready()).decide(tool, actor, arguments)
 
     async def explain(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Explanation:
         """What the rules in force would say of a call, and why."""
-        return explain(await self.current(), tool, actor, arguments)
+        return (await self._ready()).explain(tool, actor, arguments)
+
+    async def _ready(self) -> PreparedRules:
+        rules = await self.current()
+        if self._prepared is None or self._prepared[0] is not rules:
+            self._prepared = (rules, PreparedRules(rules))
+        return self._prepared[1]

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Self
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -45,27 +46,76 @@ def decide(rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject) -> D
         actor: on whose behalf.
         arguments: what would be sent.
     """
-    return explain(rules, tool, actor, arguments).decision
+    return PreparedRules(rules).decide(tool, actor, arguments)
 
 
 def explain(rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject) -> Explanation:
     """What would be decided about a call, and by which rule; arguments as for `decide`."""
-    considered: list[Considered] = []
-    decision = None
-    for rule, reason, outcome in _looked_at(rules, tool, actor, arguments):
-        considered.append(Considered(rule=rule, matched=outcome is not None, reason=reason))
-        decision = outcome
-    if decision is None:
-        raise AssertionError("the last default matches everything")
-    return Explanation(
-        tool=tool.name,
-        address=tool.address,
-        effect=tool.effect,
-        principal=actor.name,
-        role=actor.role,
-        decision=decision,
-        considered=tuple(considered),
-    )
+    return PreparedRules(rules).explain(tool, actor, arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A rule with what is made of it once: its revision, and what holds arguments against its schema."""
+
+    rule: Rule
+    revision: str
+    validator: Any
+
+    @classmethod
+    def of(cls, rule: Rule) -> Self:
+        return cls(rule, revision_of(rule), None if rule.arguments is None else _validator(rule.arguments))
+
+
+class PreparedRules:
+    """A set of rules, ready to decide about many calls; it knows nothing else and changes nothing."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        """Prepare rules; the defaults stand behind them."""
+        self._rules = tuple(_Prepared.of(rule) for rule in (*rules.rules, *DEFAULTS.rules))
+
+    def decide(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Decision:
+        """What is decided about a call; see `decide`."""
+        return next(decision for *_, decision in self._looked_at(tool, actor, arguments) if decision is not None)
+
+    def explain(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Explanation:
+        """What would be decided about a call, and by which rule."""
+        looked = tuple(self._looked_at(tool, actor, arguments))
+        decision = looked[-1][2]
+        if decision is None:
+            raise AssertionError("the last default matches everything")
+        return Explanation(
+            tool=tool.name,
+            address=tool.address,
+            effect=tool.effect,
+            principal=actor.name,
+            role=actor.role,
+            decision=decision,
+            considered=tuple(
+                Considered(rule=rule, matched=decided is not None, reason=reason) for rule, reason, decided in looked
+            ),
+        )
+
+    def _looked_at(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Iterator[tuple[str, str, Decision | None]]:
+        """Rules with a reason each, up to the one that decides; that one with its decision."""
+        if actor.role not in CALLERS:
+            reason = f"The role '{actor.role}' does not call tools on its own."
+            yield "built-in.role", reason, Decision(outcome=Outcome.DENY, rule="built-in.role", reason=reason)
+            return
+        for prepared in self._rules:
+            rule = prepared.rule
+            outcome = rule.outcome
+            try:
+                missed = _why_not(prepared, tool, actor, arguments)
+                reason = missed or f"Rule '{rule.id}' {_WORDS[outcome]} {tool.address} ({tool.effect})."
+            except (Unresolvable, RecursionError, SlowPatternError):
+                missed, outcome = None, Outcome.DENY
+                reason = f"The arguments schema of rule '{rule.id}' cannot be evaluated."
+            if missed is None:
+                decision = Decision(outcome=outcome, rule=rule.id, reason=reason, revision=prepared.revision)
+                yield rule.id, reason, decision
+                return
+            yield rule.id, reason, None
 
 
 def check(rules: RuleSet) -> None:
@@ -95,30 +145,9 @@ def revision_of(rule: Rule) -> str:
     return hashlib.sha256(rule.model_dump_json().encode()).hexdigest()
 
 
-def _looked_at(
-    rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject
-) -> Iterator[tuple[str, str, Decision | None]]:
-    """Rules with a reason each, up to the one that decides; that one with its decision."""
-    if actor.role not in CALLERS:
-        reason = f"The role '{actor.role}' does not call tools on its own."
-        yield "built-in.role", reason, Decision(outcome=Outcome.DENY, rule="built-in.role", reason=reason)
-        return
-    for rule in (*rules.rules, *DEFAULTS.rules):
-        outcome = rule.outcome
-        try:
-            missed = _why_not(rule, tool, actor, arguments)
-            reason = missed or f"Rule '{rule.id}' {_WORDS[outcome]} {tool.address} ({tool.effect})."
-        except (Unresolvable, RecursionError, SlowPatternError):
-            missed, outcome = None, Outcome.DENY
-            reason = f"The arguments schema of rule '{rule.id}' cannot be evaluated."
-        if missed is None:
-            yield rule.id, reason, Decision(outcome=outcome, rule=rule.id, reason=reason, revision=revision_of(rule))
-            return
-        yield rule.id, reason, None
-
-
-def _why_not(rule: Rule, tool: Tool, actor: Actor, arguments: JsonObject) -> str | None:
+def _why_not(prepared: _Prepared, tool: Tool, actor: Actor, arguments: JsonObject) -> str | None:
     """Why a rule does not speak of a call; None where it does."""
+    rule = prepared.rule
     if not any(fnmatchcase(tool.address, pattern) for pattern in rule.tools):
         return f"It speaks of {', '.join(rule.tools) or 'no tool'}, not of {tool.address}."
     if rule.effects and tool.effect not in rule.effects:
@@ -127,21 +156,20 @@ def _why_not(rule: Rule, tool: Tool, actor: Actor, arguments: JsonObject) -> str
         return f"It speaks of the roles {', '.join(rule.roles)}, not of {actor.role}."
     if rule.principals and not any(fnmatchcase(actor.name, pattern) for pattern in rule.principals):
         return f"It speaks of {', '.join(rule.principals)}, not of {actor.name}."
-    if rule.arguments is not None and not _fits(rule.arguments, arguments):
+    if prepared.validator is not None and not prepared.validator.is_valid(arguments):
         return "The arguments do not fit its schema."
     return None
 
 
-def _fits(schema: JsonObject, arguments: JsonObject) -> bool:
+def _validator(schema: JsonObject) -> Any:
     # An empty registry: a $ref in a rule never makes the gateway fetch anything.
-    validator: Any = StrictValidator(schema, registry=Registry())
-    return bool(validator.is_valid(arguments))
+    return StrictValidator(schema, registry=Registry())
 
 
 def _schema_fault(schema: JsonObject) -> str | None:
     try:
         Draft202012Validator.check_schema(schema)
-        _fits(schema, {})
+        _validator(schema).is_valid({})
     except SchemaError as error:
         return f"not a JSON Schema: {error.message}"
     except Unresolvable as error:

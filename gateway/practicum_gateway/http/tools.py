@@ -92,4 +92,5 @@ async def _intent(house: House, caller: Principal, name: str, request: CallReque
         call=placed.call,
         mode=placed.mode,
         raise_call_errors=True,
+        fresh=request.idempotency_key is None,
     )

@@ -31,7 +31,7 @@ class Intent:
         call: the index within the step.
         mode: training never reaches a live connector.
         raise_call_errors: raise what is wrong with the call itself instead of telling it in an observation.
-        fresh: the key was drawn for this call and can have been used by no other.
+        fresh: the key was drawn for this call; that somebody used the same before by hand is found when it is claimed.
     """
 
     principal: Principal

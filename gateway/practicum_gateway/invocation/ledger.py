@@ -299,8 +299,8 @@ def _require_same(row: InvocationRow | Row[Any], intent: Intent) -> None:
 
 
 def _taken_up() -> ConflictError:
-    """Said by a gateway that lost its store and does not know it yet."""
-    return ConflictError("Another gateway has taken this call up.", mend="Repeat it with the same key.")
+    """Said by a gateway that lost its store and does not know it yet, and of a drawn key that was used by hand."""
+    return ConflictError("Its key was taken up by another call.", mend="Repeat it, with the same key if you gave one.")
 
 
 def _is_lost(row: InvocationRow | Row[Any], now: datetime) -> bool:

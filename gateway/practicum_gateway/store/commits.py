@@ -99,9 +99,8 @@ class Commits:
     async def _begun(self, *, lasting: bool) -> _Shared:
         connection = await self._engine.connect()
         try:
-            raw: Any = await connection.get_raw_connection()
-            driver: EmbeddedConnection = raw.driver_connection
-            await driver.synchronise(full=lasting)
+            driver: Any = connection.sync_connection and connection.sync_connection.connection.driver_connection
+            driver.synchronise(full=lasting)
             await connection.begin()
         except BaseException:
             await connection.close()

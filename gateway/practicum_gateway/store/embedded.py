@@ -50,14 +50,14 @@ class EmbeddedConnection:
         """A cursor."""
         return EmbeddedCursor(self, self._sqlite.cursor())
 
-    async def synchronise(self, *, full: bool) -> None:
+    def synchronise(self, *, full: bool) -> None:
         """Say whether commits wait for the disk; outside of a transaction.
 
         Args:
             full: a commit outlasts a power cut; else only the end of this process, until the next full one.
         """
         if self._full is not full:
-            await self.run(partial(self._sqlite.execute, f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}"))
+            self._sqlite.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full
 
     def begin_part(self) -> None:
