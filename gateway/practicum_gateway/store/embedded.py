@@ -121,11 +121,30 @@ class EmbeddedConnection:
             try:
                 if at_once:
                     return do()
-                return await asyncio.get_running_loop().run_in_executor(self._threads, do)
+                return await self._in_thread(do)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > given_up:
                     raise
             await asyncio.sleep(_BUSY_SECONDS)
+
+    async def _in_thread(self, do: Callable[[], _T]) -> _T:
+        """Do something in a thread, to its end.
+
+        Whoever is cancelled meanwhile hears of it at the next wait: here SQLAlchemy would drop the connection, and with
+        it the transaction of those who share it, while the thread still works on both.
+        """
+        work = asyncio.get_running_loop().run_in_executor(self._threads, do)
+        cancelled = False
+        while not work.done():
+            try:
+                await asyncio.wait({work})
+            except asyncio.CancelledError:
+                cancelled = True
+        task = asyncio.current_task()
+        if cancelled and task is not None:
+            task.uncancel()  # so that it counts once, which time limits go by
+            task.cancel()
+        return work.result()
 
 
 class EmbeddedCursor:

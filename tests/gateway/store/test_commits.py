@@ -76,6 +76,50 @@ async def test_one_that_is_cancelled_takes_no_other_along(store: Store) -> None:
     await add(store, 100)
 
 
+async def test_one_that_is_cancelled_while_a_thread_works_for_it_takes_no_other_along(store: Store) -> None:
+    def slowly(_row: str) -> int:
+        time.sleep(0.2)
+        return 1
+
+    async def delete(begun: asyncio.Event) -> None:
+        async with store.write() as session:
+            raw: Any = await (await session.connection()).get_raw_connection()
+            await raw.driver_connection.create_function("slowly", 1, slowly)
+            begun.set()
+            await session.execute(text("DELETE FROM keys WHERE id = 'key_0' AND slowly(id) = 1"))
+            raise ValueError("undone in any case")
+
+    await add(store, 0)
+    begun = asyncio.Event()
+    sharing = asyncio.create_task(add(store, 1))
+    deleting = asyncio.create_task(delete(begun))
+    await begun.wait()
+    await asyncio.sleep(0.05)
+    deleting.cancel()
+    longest, before = 0.0, time.monotonic()
+    while not deleting.done():
+        await asyncio.sleep(0.005)
+        longest, before = max(longest, time.monotonic() - before), time.monotonic()
+    assert longest < 0.15, "others are served while the thread works"
+    await sharing
+    await add(store, 2)
+    assert await count(store) == 3
+
+
+async def test_a_time_limit_around_what_a_thread_does_is_still_one(store: Store) -> None:
+    async with store.read() as session:
+        raw: Any = await (await session.connection()).get_raw_connection()
+        await raw.driver_connection.create_function("pause", 0, lambda: time.sleep(0.2) or 1)
+
+        async def limited() -> None:
+            async with asyncio.timeout(0.05):
+                await session.execute(text("WITH one AS (SELECT pause()) SELECT * FROM one"))
+                await asyncio.sleep(1)
+
+        with pytest.raises(TimeoutError):
+            await limited()
+
+
 async def test_what_need_not_last_waits_for_no_disk_but_what_follows_does(store: Store) -> None:
     async def level(*, lasting: bool) -> int:
         async with store.write(lasting=lasting) as session:
