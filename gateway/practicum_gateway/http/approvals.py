@@ -38,7 +38,9 @@ async def approval(approval_id: str, house: Services, caller: Caller) -> Approva
 
 @router.get("/{approval_id}/preview")
 async def preview(approval_id: str, house: Services, caller: Caller) -> Preview:
-    """What the call would change, as far as a read of the same system can tell."""
+    """What the call would change, as far as a read of the same system can tell; for people, not for agents."""
+    # The read may be one that an agent's episode is not offered, and more than an auditor is to see.
+    caller.require(Role.APPROVER, Role.DEVELOPER, to="look at what a call would change")
     return await house.previews.of(await approval(approval_id, house, caller))
 
 

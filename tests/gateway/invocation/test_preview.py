@@ -150,10 +150,16 @@ async def test_what_cannot_be_read_is_said(house: House, crm: Crm) -> None:
     await house.catalogue.remove("crm")
 
 
-async def test_a_preview_is_for_those_who_see_the_approval(gateway: httpx.AsyncClient, house: House, crm: Crm) -> None:
+async def test_a_preview_is_for_people_who_answer_and_not_for_the_agent_that_asks(
+    gateway: httpx.AsyncClient, house: House, crm: Crm, key_of: KeyOf
+) -> None:
     _ = crm
     approval = await asked(house, "crm_change_customer", {"customer_id": 1, "level": "silver"})
-    issued = (await gateway.post("/v1/keys", json={"principal": "other", "role": "agent"})).json()
-    headers = {"Authorization": f"Bearer {issued['key']}"}
-    assert (await gateway.get(f"/v1/approvals/{approval}/preview", headers=headers)).status_code == 404
+    for principal, role in (("bot", "agent"), ("other", "agent"), ("eve", "auditor")):
+        issued = (await gateway.post("/v1/keys", json={"principal": principal, "role": role})).json()
+        headers = {"Authorization": f"Bearer {issued['key']}"}
+        for name in (approval, "none"):
+            answer = await gateway.get(f"/v1/approvals/{name}/preview", headers=headers)
+            assert (answer.status_code, "Ada" in answer.text) == (403, False), (principal, name)
+    assert (await gateway.get(f"/v1/approvals/{approval}/preview", headers=key_of("approver"))).status_code == 200
     assert (await gateway.get("/v1/approvals/none/preview")).status_code == 404
