@@ -172,7 +172,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         ledger=ledger,
         artifacts=kept,
         pipeline=pipeline,
-        previews=Previews(catalogue, pipeline),
+        previews=Previews(catalogue, rulebook, pipeline),
         record=record,
         registry=registry,
         rotation=Rotation(DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew)),

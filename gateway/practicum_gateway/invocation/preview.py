@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
-from practicum.contracts.access import Approval, FieldChange, Preview, Role
+from practicum.contracts.access import Approval, FieldChange, Outcome, Preview, Role
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import CallStatus, Effect, Tool
 from practicum.errors import PracticumError
-from practicum_gateway.access.principals import Principal
+from practicum_gateway.access.principals import Actor, Principal
+from practicum_gateway.access.rulebook import Rulebook
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.invocation.pipeline import Pipeline
@@ -27,9 +28,10 @@ _UNREAD = "What stands there now could not be read: "
 class Previews:
     """Looks at what a call that waits would change."""
 
-    def __init__(self, catalogue: Catalogue, pipeline: Pipeline) -> None:
-        """Find reads in a catalogue and make them through a pipeline."""
+    def __init__(self, catalogue: Catalogue, rulebook: Rulebook, pipeline: Pipeline) -> None:
+        """Find reads in a catalogue, and make those that a rulebook allows through a pipeline."""
         self._catalogue = catalogue
+        self._rulebook = rulebook
         self._pipeline = pipeline
 
     async def of(self, approval: Approval) -> Preview:
@@ -45,6 +47,9 @@ class Previews:
             return Preview(note=_NO_READ)
         wanted = properties_of(read)
         given: JsonObject = {name: value for name, value in approval.arguments.items() if name in wanted}
+        decision = await self._rulebook.decide(read, Actor(approval.requested_by, Role.AGENT), given)
+        if decision.outcome is not Outcome.ALLOW:  # a look must not raise a question of its own
+            return Preview(read_with=read.name, note=f"{_UNREAD}{decision.reason}")
         principal = Principal(name=approval.requested_by, role=Role.AGENT, key_id=f"preview of {approval.id}")
         key = f"preview/{approval.id}/{secrets.token_hex(8)}"
         try:

@@ -129,13 +129,17 @@ async def test_what_stands_there_stands_beside_what_the_call_says(
     assert waiting["status"] == "pending"
 
 
-async def test_nobody_learns_more_by_asking(house: House, crm: Crm) -> None:
-    rules = RuleSet(rules=(Rule(id="secret", tools=("crm.get_customer",), outcome=Outcome.DENY),))
+@pytest.mark.parametrize(("outcome", "word"), [(Outcome.DENY, "denies"), (Outcome.ASK, "asks a person")])
+async def test_nobody_learns_more_by_asking_and_a_look_asks_nothing(
+    house: House, crm: Crm, outcome: Outcome, word: str
+) -> None:
+    rules = RuleSet(rules=(Rule(id="secret", tools=("crm.get_customer",), outcome=outcome),))
     await house.rulebook.replace(rules, ADMIN)
     approval = await asked(house, "crm_change_customer", {"customer_id": 1, "level": "silver"})
     found = await house.previews.of(await house.approvals.get(approval))
     assert (found.record, found.changes) == (None, ())
-    assert "not allowed" in (found.note or "")
+    assert word in (found.note or "")
+    assert [one.id for one in await house.approvals.list()] == [approval]
     assert crm.customers[1]["level"] == "gold"
 
 
