@@ -124,12 +124,18 @@ class Estate:
 
 
 async def _end_episodes(house: House) -> None:
-    """Cancel what still runs; a workflow that cannot be told finds no tenant any more and ends of that."""
+    """Cancel what still runs, each once; a workflow that cannot be told finds no tenant any more and ends of that."""
     operator = Principal(name="operator", role=Role.ADMIN, key_id="")
     running = (EpisodeStatus.RUNNING, EpisodeStatus.WAITING)
-    while found := await house.episodes.list(operator, statuses=running, limit=_AT_A_TIME):
-        for episode in found:
+    tried: set[str] = set()
+    while True:
+        listed = await house.episodes.list(operator, statuses=running, limit=_AT_A_TIME)
+        episodes = [episode.id for episode in listed if episode.id not in tried]
+        if not episodes:
+            return
+        tried.update(episodes)
+        for episode in episodes:
             try:
-                await house.episodes.cancel(operator, episode.id)
+                await house.episodes.cancel(operator, episode)
             except PracticumError as error:
-                logger.warning("%s was ended, its workflow was not told: %s", episode.id, error.detail)
+                logger.warning("Removing its tenant, %s could not be ended in order: %s", episode, error.detail)
