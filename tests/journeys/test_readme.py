@@ -67,4 +67,5 @@ def test_the_readme_runs(reader: dict[str, str]) -> None:
     assert "crm_get_customer" in told["connector"]
     assert told["app"].startswith("completed It says: ")
     assert "owens@north.example" in told["app"]
+    assert "crm_get_customer" in told["capture"]
     assert (Path(reader["READER"]) / "dataset" / "manifest.json").exists()

@@ -122,6 +122,35 @@ def cancel(episode: EpisodeArgument, as_json: JsonOption = False) -> None:
         say(f"Episode {episode} is {cancelled.status}.")
 
 
+@app.command()
+def reward(
+    episode: EpisodeArgument,
+    value: Annotated[
+        str,
+        typer.Argument(metavar="REWARD", help="A number, or 'none' if the agent could not have caused the failure."),
+    ],
+    source: Annotated[str, typer.Option(help="Which verifier or person gives it.")],
+    reason: Annotated[str | None, typer.Option(help="Why, for the record.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how well the agent did; the latest word counts. It is kept with the trajectory."""
+    with connect() as client:
+        rewarded = client.episodes.reward(episode, _reward_of(value), source=source, reason=reason)
+    if as_json:
+        show_json(rewarded)
+    else:
+        say(f"The reward of {episode} is {'none' if rewarded.reward is None else rewarded.reward}.")
+
+
+def _reward_of(value: str) -> float | None:
+    if value.lower() == "none":
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        raise typer.BadParameter(f"{value!r} is no number, and not 'none'.", param_hint="REWARD") from None
+
+
 def _open(episode: str, which: str | None) -> str:
     """The id of the one approval that an episode waits for."""
     with connect(as_approver=True) as client:

@@ -24,6 +24,8 @@ from practicum.cli import (
     trajectories,
 )
 from practicum.cli.backup import backup
+from practicum.cli.capture import EPILOG as CAPTURE_EPILOG
+from practicum.cli.capture import capture
 from practicum.cli.exits import EPILOG, exit_of
 from practicum.cli.output import plain
 from practicum.cli.run import run
@@ -41,6 +43,7 @@ app_commands(app)
 app.command(epilog="**Example:** `practicum run \"Refund order 1042 within policy\" --tools 'crm.*' --tools 'erp.*'`")(
     run
 )
+app.command(epilog=CAPTURE_EPILOG)(capture)
 app.add_typer(connectors.app, name="connectors")
 app.add_typer(tools.app, name="tools")
 app.add_typer(episodes.app, name="episodes")

@@ -46,7 +46,7 @@ def run(
     if key is not None:
         options["idempotency_key"] = key
     with connect() as client:
-        handle = client.episodes.start(task, model=model or _only_model(client), **options)
+        handle = client.episodes.start(task, model=model or only_model(client), **options)
         if detach:
             _show_started(handle, as_json=as_json)
         else:
@@ -83,7 +83,12 @@ def follow(handle: EpisodeHandle, *, as_json: bool) -> int:
     return 0 if episode.status is EpisodeStatus.COMPLETED else FAILED
 
 
-def _only_model(client: Practicum) -> str:
+def only_model(client: Practicum) -> str:
+    """The alias of the one model that the gateway knows.
+
+    Raises:
+        typer.BadParameter: it knows several, or none.
+    """
     aliases = client.models.list()
     if len(aliases) == 1:
         return aliases[0]
