@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import NoReturn
@@ -19,12 +20,15 @@ from practicum.errors import ConfigurationError, PracticumError
 from practicum_gateway.app import app_of, build, running
 from practicum_gateway.bootstrap import stopped_when_lost
 from practicum_gateway.estate import Estate
+from practicum_gateway.http.drain import Drain
 from practicum_gateway.http.server import configured
 from practicum_gateway.settings import Settings
 
 logger = logging.getLogger("practicum_gateway")
 
 _BACKLOG = 2048
+_LOOK_SECONDS = 0.02
+"""How often it is looked whether what is under way has ended."""
 _GARBAGE = (20_000, 20, 50)
 """After how many new objects garbage is looked for, and after how many times among the older ones."""
 
@@ -43,6 +47,46 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._estate.end_soon()
         await super().shutdown(sockets)
+
+
+class _Leaving:
+    """Ends the gateway in order at a first signal, and at once at a second."""
+
+    def __init__(self, server: _Server, estate: Estate, drain: Drain) -> None:
+        self._server = server
+        self._estate = estate
+        self._drain = drain
+        self._task: asyncio.Task[None] | None = None
+
+    def asked(self) -> None:
+        """A signal came."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._leave())
+        else:
+            self._now("told a second time to end")
+
+    async def _leave(self) -> None:
+        settings = self._estate.main.settings
+        self._drain.begin()
+        if settings.drain_grace_seconds:
+            logger.info("ending: not ready any more, new work is taken for %g s", settings.drain_grace_seconds)
+            await asyncio.sleep(settings.drain_grace_seconds)
+        self._drain.refuse()
+        self._estate.end_soon()
+        ends = time.monotonic() + settings.drain_seconds
+        while self._drain.under_way or self._estate.calls:
+            if time.monotonic() > ends:
+                self._now(f"not done in {settings.drain_seconds:g} s")
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
+        self._server.should_exit = True
+
+    def _now(self, why: str) -> None:
+        logger.warning("%s: %d requests and %d calls are broken off", why, self._drain.under_way, self._estate.calls)
+        self._estate.end_now()
+        for connection in tuple(self._server.server_state.connections):
+            connection.transport.close()  # no answer says more truly than any that nobody knows what became of it
+        self._server.should_exit = self._server.force_exit = True
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -75,10 +119,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:
     async with running(build(settings)) as estate:
-        server = _Server(configured(app_of(estate)), estate)
+        drain = Drain()
+        server = _Server(configured(app_of(estate, drain=drain)), estate)
+        leaving = _Leaving(server, estate, drain)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, _stop, server)
+            loop.add_signal_handler(number, leaving.asked)
         _settle_memory()
         logger.info("listening on %s, data in %s", _url(listening), settings.data_dir)
         async with stopped_when_lost(estate.main.store, lambda: _drop(server)):
@@ -90,12 +136,6 @@ def _settle_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
-
-
-def _stop(server: uvicorn.Server) -> None:
-    # A second signal does not wait for answers under way; the calls to systems are still recorded.
-    server.force_exit = server.should_exit
-    server.should_exit = True
 
 
 def _drop(server: _Server) -> None:

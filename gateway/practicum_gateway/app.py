@@ -54,6 +54,8 @@ from practicum_gateway.http import (
     trajectories,
 )
 from practicum_gateway.http.audited import Acting, Watched
+from practicum_gateway.http.drain import Drain, Drained
+from practicum_gateway.http.health import Readiness
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
 from practicum_gateway.invocation.artifacts import Artifacts
@@ -258,20 +260,21 @@ def create_app(settings: Settings, *, spans: SpanProcessor | None = None) -> Fas
     return _app(house, lifespan)
 
 
-def app_of(estate: Estate) -> FastAPI:
+def app_of(estate: Estate, *, drain: Drain | None = None) -> FastAPI:
     """The ASGI app over an estate.
 
     Args:
         estate: the houses of all tenants; open for as long as requests come.
+        drain: says when the gateway leaves.
     """
-    app = _app(estate.main)
+    app = _app(estate.main, drain=drain)
     app.state.estate = estate
     return app
 
 
-def _app(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
+def _app(house: House, lifespan: Lifespan[FastAPI] | None = None, drain: Drain | None = None) -> FastAPI:
     """The ASGI app, which finds the estate at `app.state.estate` once that is open."""
-    settings = house.settings
+    settings, drain = house.settings, drain or Drain()
     app = FastAPI(
         title="Practicum gateway",
         version=version("practicum"),
@@ -284,6 +287,7 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
         exception_handlers={HTTPException: on_http_exception, RequestValidationError: on_validation_error},
         middleware=[
             Middleware(Traced, tracer=house.telemetry.tracer),
+            Middleware(Drained, drain=drain),
             Middleware(Watched),
             Middleware(Boundary),
             Middleware(Door),
@@ -291,6 +295,7 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
             Middleware(Scales, most=settings.body_bytes, most_at={"/v1/connectors": settings.document_bytes}),
         ],
     )
+    app.state.readiness = Readiness(drain)
     for router in ROUTERS:
         app.include_router(router)
     describe_problems(app)

@@ -97,10 +97,20 @@ class Estate:
             await self._leave(tenant)
             await self._stores.drop(tenant)
 
+    @property
+    def calls(self) -> int:
+        """How many tool calls are under way, whether or not somebody still waits for their answers."""
+        return sum(house.pipeline.calls for house in (self.main, *self._houses.values()))
+
     def end_soon(self) -> None:
         """Long answers end: the gateway is about to stop."""
         for house in (self.main, *self._houses.values()):
             house.closing.set()
+
+    def end_now(self) -> None:
+        """Calls under way are not waited for when the houses close: the next start settles what became of them."""
+        for house in (self.main, *self._houses.values()):
+            house.pipeline.patience = 0.0
 
     async def close(self) -> None:
         """Close every house but the main one."""

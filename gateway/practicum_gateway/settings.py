@@ -37,6 +37,8 @@ class Settings(BaseModel):
         body_bytes: the largest request body.
         document_bytes: the largest body of a registration, which may carry a document.
         audit_days: how long entries of the audit log are kept; for ever when absent.
+        drain_grace_seconds: how long new work is still taken after a signal to end, while readiness is false already.
+        drain_seconds: how long what is under way may take after that.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,6 +61,8 @@ class Settings(BaseModel):
     body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     document_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
     audit_days: int | None = Field(default=None, ge=1)
+    drain_grace_seconds: float = Field(default=0.0, ge=0, le=600)
+    drain_seconds: float = Field(default=30.0, ge=0, le=3600)
 
     @field_validator("master_key", mode="before")
     @classmethod

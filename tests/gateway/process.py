@@ -34,12 +34,13 @@ async def start(settings: Settings, *, program: tuple[str, ...] = PROGRAM) -> as
     """Start a gateway; what it says goes to `gateway.log` beside its data folder.
 
     Args:
-        settings: of which it is told the data folder and the store.
+        settings: of which it is told the data folder, the store and the grace when it ends.
         program: a module and its first arguments.
     """
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
     if settings.database_url is not None:
         environment["PRACTICUM_DATABASE_URL"] = settings.database_url.get_secret_value()
+    environment["PRACTICUM_DRAIN_GRACE_SECONDS"] = str(settings.drain_grace_seconds)
     with log_of(settings).open("ab") as sink:
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", *program, "--port", "0", "--data-dir", str(settings.data_dir)),

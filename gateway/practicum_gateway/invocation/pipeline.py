@@ -36,7 +36,6 @@ from practicum_gateway.invocation.ledger import Also, Entry, Ledger
 from practicum_gateway.telemetry import current_traceparent, tool_span
 
 _DRAIN_SECONDS = 30.0
-"""How long calls under way may go on when the gateway ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,11 @@ class _UnderWay:
 
 
 class Pipeline:
-    """Makes calls, each once."""
+    """Makes calls, each once.
+
+    Attributes:
+        patience: seconds for which calls under way may go on when the gateway ends.
+    """
 
     def __init__(
         self,
@@ -87,6 +90,12 @@ class Pipeline:
         self._tracer = tracer
         self._seconds = call_seconds
         self._under_way: dict[tuple[str, str], _UnderWay] = {}
+        self.patience = _DRAIN_SECONDS
+
+    @property
+    def calls(self) -> int:
+        """How many are under way."""
+        return len(self._under_way)
 
     async def invoke(self, intent: Intent) -> Observation:
         """Make the call, once, and say how it ended or that it waits.
@@ -127,7 +136,7 @@ class Pipeline:
         """Let the calls under way end, so that their outcomes are recorded."""
         tasks = [present.task for present in self._under_way.values()]
         if tasks:
-            await asyncio.wait(tasks, timeout=min(self._seconds, _DRAIN_SECONDS))
+            await asyncio.wait(tasks, timeout=min(self._seconds, self.patience))
 
     async def _observed(self, intent: Intent) -> Observation:
         # What is done about the call is done on behalf of whoever wants it, not of who drives the episode.

@@ -42,7 +42,7 @@ def problem_of(response: httpx.Response) -> Problem:
 async def test_health_needs_no_key(gateway: httpx.AsyncClient) -> None:
     for path, status in (("/healthz", "ok"), ("/readyz", "ready")):
         response = await gateway.get(path, headers={"Authorization": ""})
-        assert (response.status_code, response.json()) == (200, {"status": status})
+        assert (response.status_code, response.json()["status"]) == (200, status)
 
 
 FORGED = ("", "Bearer", "Basic YTpi", "Bearer prk_forged-forged-forged", "Bearer " + "x" * 4000, "prk_x")
