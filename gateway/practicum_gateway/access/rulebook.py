@@ -6,6 +6,7 @@ from practicum.contracts.access import Decision, Explanation, RuleSet
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import Tool
+from practicum.errors import ConflictError
 from practicum_gateway.access.principals import Actor, Principal
 from practicum_gateway.access.rules import PreparedRules, check, revision_of
 from practicum_gateway.audit.log import Deed, append
@@ -33,15 +34,28 @@ class Rulebook:
             self._current = RuleSet() if row is None else RuleSet.model_validate(row.rules)
         return self._current
 
-    async def replace(self, rules: RuleSet, principal: Principal) -> RuleSet:
+    async def replace(self, rules: RuleSet, principal: Principal, *, instead_of: str | None = None) -> RuleSet:
         """Put a new set in force, for every call decided from now on.
+
+        Args:
+            rules: the new set.
+            principal: who wants it.
+            instead_of: digest of the set that it shall replace; None replaces whatever is in force.
 
         Raises:
             RequestError: a rule could not be applied as written; the old set stays in force.
+            ConflictError: another set is in force by now.
         """
         check(rules)
         async with self._store.write(in_turn=True) as session:
             latest = await session.scalar(select(func.max(RuleSetRow.revision))) or 0
+            if instead_of is not None:
+                row = await session.get(RuleSetRow, latest)
+                present = RuleSet() if row is None else RuleSet.model_validate(row.rules)
+                if present.digest != instead_of:
+                    raise ConflictError(
+                        "Somebody else has changed the access rules meanwhile.", mend="Look at them and try again."
+                    )
             session.add(
                 RuleSetRow(
                     revision=latest + 1,

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from practicum.contracts.audit import Action
+from practicum.contracts.comparison import ConnectorComparison
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, RefreshReport, RefreshRequest
 from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
@@ -13,6 +14,7 @@ from practicum.errors import ConflictError, DocumentError, NotFoundError, Reques
 from practicum_connectors.connector import CompiledConnector, load_source
 from practicum_connectors.document import Document
 from practicum_gateway.catalogue import rows
+from practicum_gateway.catalogue.comparison import Kept, compared
 from practicum_gateway.catalogue.registrations import Documents, Known, Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
 from practicum_gateway.catalogue.turns import Turns
@@ -96,6 +98,23 @@ class Catalogue:
         registration = await self._revised(spec, documents, found, accept=request.accept)
         action = Action.CONNECTOR_ACCEPTED if request.accept else Action.CONNECTOR_REFRESHED
         return await self._put(registration, documents, action)
+
+    async def compare(self, wish: ConnectorSpec) -> ConnectorComparison:
+        """How a registration differs from the one of its name; it is compiled, so that it is seen to be usable.
+
+        Raises:
+            DocumentError: it could not be registered.
+        """
+        document = await load_source(wish)
+        digest, found = await asyncio.to_thread(lambda: document.digest), ConnectorComparison(known=False, digest="")
+        if known := await self._registrations.find(wish.name):
+            kept = Kept(*await self._registrations.load(wish.name), known)
+            found = await compared(self._registrations, kept, wish, document, digest)
+            if not found.fields and not found.changed:
+                return found
+        compiled = (await self._registration(wish, Documents(document))).compiled
+        await compiled.aclose()
+        return found.model_copy(update={"tools": len(compiled.tools), "digest": digest})
 
     async def accept(self, name: str, digest: str) -> RefreshReport:
         """Put the changes that wait in force.

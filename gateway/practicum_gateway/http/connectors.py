@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from practicum.contracts.access import Role
+from practicum.contracts.comparison import ConnectorComparison
 from practicum.contracts.connectors import (
     AcceptRequest,
     Connector,
@@ -13,6 +14,7 @@ from practicum.contracts.connectors import (
     RefreshReport,
     RefreshRequest,
 )
+from practicum.errors import RequestError
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Limit, Services
 from practicum_gateway.http.problems import documented
@@ -46,6 +48,15 @@ async def connector(name: str, house: Services, caller: Caller) -> ConnectorRepo
     """A registration and what became of each operation."""
     caller.require(*_SEEING, to="see connectors")
     return await house.catalogue.report(name)
+
+
+@router.post("/{name}/compare", responses=documented(502))
+async def compare(name: str, spec: ConnectorSpec, house: Services, caller: Caller) -> ConnectorComparison:
+    """How a registration differs from the one of this name; nothing is changed."""
+    caller.require(to="compare connectors")
+    if spec.name != name:
+        raise RequestError(f"The connector's name is '{spec.name}', and it was sent to '{name}'.")
+    return await house.catalogue.compare(spec)
 
 
 @router.post("/{name}/refresh", responses=documented(409, 502))

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 
 from practicum.contracts.access import Role
 from practicum.contracts.base import Value
+from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
 from practicum.contracts.promotion import Promotion, PromotionRequest
 from practicum.errors import RequestError
@@ -55,6 +56,15 @@ async def register_model(spec: ModelSpec, house: Services, caller: Caller) -> Mo
     """Register a model under its alias, in place of what the alias named before, which stays as a version of it."""
     caller.require(to="register models")
     return await house.registry.put(spec, by=caller.name)
+
+
+@router.post("/{alias}/compare")
+async def compare(alias: str, spec: ModelSpec, house: Services, caller: Caller) -> ModelComparison:
+    """How a registration differs from what the alias names, or from the version that is the same model."""
+    caller.require(to="compare models")
+    if spec.alias != alias:
+        raise RequestError(f"The model's alias is '{spec.alias}', and it was sent to '{alias}'.")
+    return await house.registry.compare(spec)
 
 
 @router.delete("/{alias}", status_code=204)

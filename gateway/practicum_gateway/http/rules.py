@@ -1,13 +1,21 @@
 """Access rules: read them, replace them, ask what they would say."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from practicum.contracts.access import ExplainRequest, Explanation, Role, RuleSet
 from practicum_gateway.access.principals import Actor
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
+from practicum_gateway.http.problems import documented
 
 router = APIRouter(prefix="/v1/rules", tags=["rules"], route_class=JsonRoute)
+
+Seen = Annotated[
+    str | None,
+    Query(pattern="^[0-9a-f]{64}$", description="SHA-256 of the set that it shall replace; refused if another is."),
+]
 
 
 @router.get("")
@@ -17,11 +25,11 @@ async def rules(house: Services, caller: Caller) -> RuleSet:
     return await house.rulebook.current()
 
 
-@router.put("")
-async def replace(rules: RuleSet, house: Services, caller: Caller) -> RuleSet:
+@router.put("", responses=documented(409))
+async def replace(rules: RuleSet, house: Services, caller: Caller, instead_of: Seen = None) -> RuleSet:
     """Put a new set in force at once."""
     caller.require(to="change the access rules")
-    return await house.rulebook.replace(rules, caller)
+    return await house.rulebook.replace(rules, caller, instead_of=instead_of)
 
 
 @router.post("/explain")

@@ -10,12 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.promotion import Change
 from practicum.errors import ConfigurationError, ConflictError, NotFoundError, RequestError
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.models.versions import (
     check_settings,
+    compared,
     info_of,
     numbered,
     same_model,
@@ -118,6 +120,27 @@ class Registry:
             version = version_of(kept)
             await append(session, _registered(kept, current=False))
         return next(each for each in await self.versions(spec.alias) if each.version == version)
+
+    async def compare(self, wish: ModelSpec) -> ModelComparison:
+        """How a registration differs from the version that is the same model, or else from what its alias names.
+
+        Raises:
+            RequestError: it could not be registered.
+            ConfigurationError: the key that is kept was sealed under another master key.
+        """
+        await self._check(wish)
+        async with self._store.read() as session:
+            named = await session.get(ModelRow, wish.alias)
+            if named is None:
+                return ModelComparison(known=False)
+            rows = await _rows(session, wish.alias)
+            same = _same(rows, wish, exactly=False)
+            beside = same or next(row for row in rows if row.version == named.version)
+            key = None if beside.api_key is None else self._vault.open(beside.api_key, _purpose(wish.alias))
+            kept = ModelSpec.model_validate(beside.spec).model_copy(update={"api_key": key})
+        version = None if same is None else same.version
+        fields = compared(kept, wish, same=same is not None)
+        return ModelComparison(known=True, names=named.version, version=version, fields=fields)
 
     async def _check(self, spec: ModelSpec) -> None:
         check_settings(spec)

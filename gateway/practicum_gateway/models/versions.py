@@ -1,8 +1,10 @@
 """Versions of models: how they are named, told apart, shown, and checked before they are kept. Pure."""
 
+import json
 from collections.abc import Iterable
 
 from practicum.codecs.registry import codec_named
+from practicum.contracts.comparison import Difference, differences
 from practicum.contracts.models import ModelInfo, ModelSpec, Provider
 from practicum.errors import ConfigurationError, RequestError
 from practicum_gateway.models.llama_cpp import DEFAULT_CODEC
@@ -23,6 +25,20 @@ def same_model(one: ModelSpec, other: ModelSpec) -> bool:
     """Whether two registrations are of the same model asked in the same way, wherever it is reached."""
     where = {"version": None, "base_url": None, "api_key": None}
     return one.model_copy(update=where) == other.model_copy(update=where)
+
+
+def compared(kept: ModelSpec, wish: ModelSpec, *, same: bool) -> tuple[Difference, ...]:
+    """What a registration says otherwise; of a provider's key, only whether it is another.
+
+    Args:
+        kept: what is there, with its key.
+        wish: what is wished for.
+        same: whether both are the same model, whose version is kept as it is called.
+    """
+    left_out = {"api_key"} if wish.version is not None and not same else {"api_key", "version"}
+    before, after = (json.loads(spec.model_dump_json(exclude=left_out)) for spec in (kept, wish))
+    key = () if kept.api_key == wish.api_key else (Difference(where="api_key", secret=True),)
+    return (*differences(before, after), *key)
 
 
 def unused(version: str, taken: Iterable[str]) -> str:

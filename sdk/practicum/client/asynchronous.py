@@ -39,6 +39,7 @@ class AsyncConnectors(AsyncResource):
     """The systems registered with the gateway."""
 
     add = AsyncEndpoint(connectors.add)
+    compare = AsyncEndpoint(connectors.compare)
     list = AsyncEndpoint(connectors.fetch_all)
     get = AsyncEndpoint(connectors.get)
     refresh = AsyncEndpoint(connectors.refresh)
@@ -72,6 +73,7 @@ class AsyncModels(AsyncResource):
     """The aliases behind which models answer."""
 
     register = AsyncEndpoint(models.register)
+    compare = AsyncEndpoint(models.compare)
     list = AsyncEndpoint(models.fetch_all)
     get = AsyncEndpoint(models.get)
     remove = AsyncEndpoint(models.remove)

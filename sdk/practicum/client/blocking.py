@@ -40,6 +40,7 @@ class Connectors(Resource):
     """The systems registered with the gateway."""
 
     add = Endpoint(connectors.add)
+    compare = Endpoint(connectors.compare)
     list = Endpoint(connectors.fetch_all)
     get = Endpoint(connectors.get)
     refresh = Endpoint(connectors.refresh)
@@ -73,6 +74,7 @@ class Models(Resource):
     """The aliases behind which models answer."""
 
     register = Endpoint(models.register)
+    compare = Endpoint(models.compare)
     list = Endpoint(models.fetch_all)
     get = Endpoint(models.get)
     remove = Endpoint(models.remove)

@@ -1,5 +1,7 @@
 """Access: who may call what, and who was asked."""
 
+import hashlib
+import json
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -97,6 +99,12 @@ class RuleSet(Value):
 
     rules: tuple[Rule, ...] = ()
     budgets: tuple[Budget, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what it says, by which somebody who replaces it says what they have seen."""
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 class Decision(Value):

@@ -1,6 +1,6 @@
 """Calls about access rules and keys."""
 
-from practicum.client.call import Call, build, nothing, path, read
+from practicum.client.call import Call, build, nothing, path, query, read
 from practicum.contracts.access import (
     GRACE_SECONDS,
     ExplainRequest,
@@ -21,14 +21,19 @@ def get_rules() -> Call[RuleSet]:
     return Call("GET", "/v1/rules", read(RuleSet))
 
 
-def set_rules(rules: RuleSet) -> Call[RuleSet]:
+def set_rules(rules: RuleSet, *, instead_of: str | None = None) -> Call[RuleSet]:
     """Replace the access rules as a whole.
+
+    Args:
+        rules: the new set.
+        instead_of: `digest` of the set that it shall replace; whatever is in force, when absent.
 
     Raises:
         ForbiddenError: the key is no administrator's.
         RequestError: a rule makes no sense.
+        ConflictError: another set than `instead_of` is in force by now.
     """
-    return Call("PUT", "/v1/rules", read(RuleSet), body=rules)
+    return Call("PUT", "/v1/rules", read(RuleSet), body=rules, query=query(instead_of=instead_of))
 
 
 def explain(

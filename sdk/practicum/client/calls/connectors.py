@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from practicum.client.call import Call, build, nothing, path, read
 from practicum.contracts.base import JsonObject
+from practicum.contracts.comparison import ConnectorComparison
 from practicum.contracts.connectors import (
     AcceptRequest,
     Connector,
@@ -36,6 +37,15 @@ def get(name: str) -> Call[ConnectorReport]:
         NotFoundError: there is none of this name.
     """
     return Call("GET", path("/v1/connectors/{}", name), read(ConnectorReport))
+
+
+def compare(spec: ConnectorSpec) -> Call[ConnectorComparison]:
+    """How a registration differs from the one of its name; it is seen to be usable, and nothing is changed.
+
+    Raises:
+        DocumentError: it could not be registered.
+    """
+    return Call("POST", path("/v1/connectors/{}/compare", spec.name), read(ConnectorComparison), body=spec)
 
 
 def remove(name: str) -> Call[None]:

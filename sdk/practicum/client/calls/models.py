@@ -4,6 +4,7 @@ from pydantic import ConfigDict
 
 from practicum.client.call import Call, build, nothing, path, read
 from practicum.contracts.base import Value
+from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.evaluation import EvaluationReport
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
 from practicum.contracts.promotion import Promotion, PromotionRequest
@@ -42,6 +43,15 @@ def get(name: str) -> Call[ModelInfo]:
         NotFoundError: there is no such alias or version.
     """
     return Call("GET", path("/v1/models/{}", name), read(ModelInfo))
+
+
+def compare(spec: ModelSpec) -> Call[ModelComparison]:
+    """How a registration differs from the version that is the same model, or else from what its alias names.
+
+    Raises:
+        RequestError: it could not be registered.
+    """
+    return Call("POST", path("/v1/models/{}/compare", spec.alias), read(ModelComparison), body=spec)
 
 
 def remove(alias: str) -> Call[None]:
