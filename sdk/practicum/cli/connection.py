@@ -9,8 +9,11 @@ from practicum.cli.services.state import StateDirectory
 from practicum.client import AsyncPracticum, Practicum
 from practicum.client.address import KEY_VARIABLE, TENANT_VARIABLE, URL_VARIABLE
 from practicum.contracts.base import Value
+from practicum.contracts.tenants import MAIN
 from practicum.errors import ConfigurationError
 
+KEY_PREFIX = "prk_"
+"""How keys of the gateway begin; behind it a tenant's own keys name their tenant, up to a dot."""
 STATE_VARIABLE = "PRACTICUM_DATA_DIR"
 STATE = ".practicum"
 
@@ -34,6 +37,27 @@ def connect(*, as_approver: bool = False) -> Practicum:
         ConfigurationError: there is neither.
     """
     return Practicum(*_address(as_approver=as_approver), tenant=os.environ.get(TENANT_VARIABLE) or None)
+
+
+def connect_to(tenant: str, key: str | None) -> Practicum:
+    """A client to the same gateway for one of its tenants.
+
+    Args:
+        tenant: the tenant.
+        key: an administrator's key to it; the key of the environment when absent.
+
+    Raises:
+        ConfigurationError: there is no gateway, or the key says that it is of another tenant.
+    """
+    url, own = _address(as_approver=False)
+    given = key or own
+    owner, mark, _ = (given or "").removeprefix(KEY_PREFIX).partition(".")
+    if given and given.startswith(KEY_PREFIX) and (owner if mark else MAIN) != tenant:
+        raise ConfigurationError(
+            f"The key that is given for the tenant '{tenant}' is of another one.",
+            mend=f"Have one made with `practicum tenants key {tenant}`." if tenant != MAIN else f"Mend {KEY_VARIABLE}.",
+        )
+    return Practicum(url, given, tenant=None if tenant == MAIN else tenant)
 
 
 def connect_async() -> AsyncPracticum:

@@ -23,6 +23,8 @@ from practicum.cli import (
     train,
     trajectories,
 )
+from practicum.cli.apply import EPILOG as APPLY_EPILOG
+from practicum.cli.apply import apply
 from practicum.cli.backup import backup
 from practicum.cli.capture import EPILOG as CAPTURE_EPILOG
 from practicum.cli.capture import capture
@@ -44,6 +46,7 @@ app.command(epilog="**Example:** `practicum run \"Refund order 1042 within polic
     run
 )
 app.command(epilog=CAPTURE_EPILOG)(capture)
+app.command(epilog=APPLY_EPILOG)(apply)
 app.add_typer(connectors.app, name="connectors")
 app.add_typer(tools.app, name="tools")
 app.add_typer(episodes.app, name="episodes")

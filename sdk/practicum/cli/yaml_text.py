@@ -1,6 +1,7 @@
 """YAML files as the JSON that they stand for; needs PyYAML, which the extra `connectors` brings."""
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -31,17 +32,81 @@ def parse_yaml(text: str, source: str) -> JsonValue:
         ConfigurationError: it is no YAML, or its aliases unfold too far.
         MissingExtraError: PyYAML is not installed.
     """
+    return _read(text, source)[0]
+
+
+Lines = Callable[[Sequence[str | int]], int]
+"""The line in which a value stands, from 1, by the keys and places that lead to it; as far as they lead."""
+
+
+def parse_yaml_with_lines(text: str, source: str) -> tuple[JsonValue, Lines]:
+    """As `parse_yaml`, with the line of each value; here a key that is given twice is a fault.
+
+    Raises:
+        ConfigurationError: it is no YAML, gives a key twice, or its aliases unfold too far.
+        MissingExtraError: PyYAML is not installed.
+    """
+    value, root = _read(text, source)
+    _refuse_twins(root, source)
+    return value, lambda path: _line(root, path)
+
+
+def _read(text: str, source: str) -> tuple[JsonValue, Any]:
+    """The value of a text and the node that it was read from."""
     try:
         yaml: Any = import_module("yaml")
     except ImportError:
         raise MissingExtraError("connectors", f"Reading YAML ({source})") from None
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is not in every build, and far faster
-        return _Reading().value(yaml.compose(text, Loader=loader))
+        root = yaml.compose(text, Loader=loader)
+        return _Reading().value(root), root
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{source} is no YAML: {_fault(error)}.", mend="Mend the text there.") from None
     except RecursionError:
         raise ConfigurationError(f"{source} nests too deep to be read.", mend="Flatten it.") from None
+
+
+def _line(node: Any, path: Sequence[str | int]) -> int:
+    line = 0 if node is None else node.start_mark.line
+    for part in path:
+        place, node = _below(node, part)
+        if place is None:
+            break
+        line = place.start_mark.line
+    return line + 1
+
+
+def _below(node: Any, part: str | int) -> tuple[Any, Any]:
+    """Where a part of a value begins, and the part; nothing where it is not there."""
+    kind = getattr(node, "id", None)
+    if kind == "mapping":
+        return next(((key, value) for key, value in node.value if str(key.value) == str(part)), (None, None))
+    if kind == "sequence" and isinstance(part, int) and part < len(node.value):
+        return node.value[part], node.value[part]
+    return None, None
+
+
+def _refuse_twins(root: Any, source: str) -> None:
+    """See that no mapping gives a key twice, of which only the last would count."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or getattr(node, "id", None) not in ("mapping", "sequence"):
+            continue
+        seen.add(id(node))
+        if node.id == "sequence":
+            waiting.extend(node.value)
+            continue
+        known = set[str]()
+        for key, value in node.value:
+            if str(key.value) in known and key.value != _MERGE:
+                raise ConfigurationError(
+                    f"{source}:{key.start_mark.line + 1} gives the key `{key.value}` a second time.",
+                    mend="Keep one of the two.",
+                )
+            known.add(str(key.value))
+            waiting.append(value)
 
 
 def _fault(error: Any) -> str:

@@ -1,0 +1,84 @@
+"""A plan as text for people: what is added, changed and removed, and never a credential."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from practicum.cli.output import say, short
+from practicum.contracts.comparison import Difference
+from practicum.contracts.connectors import Change
+from practicum.declaration import Do, Left, Plan, Step
+
+_MARKS = {Do.CREATE: "+", Do.REMOVE: "-"}
+_STYLES = {"+": "green", "-": "red", "~": "yellow"}
+_WORDS = {
+    Do.CREATE: "new",
+    Do.CHANGE: "changes",
+    Do.REPLACE: "is removed and registered anew: its calls are refused for a moment",
+    Do.HOLD: "calls of the connectors that change are denied until the new rules are in force",
+    Do.ADD_VERSION: "a version is registered; the alias goes on naming what was promoted",
+    Do.ACCEPT: "breaking changes of its document are held",
+    Do.REMOVE: "is removed",
+}
+_WIDTH = 60
+_MOST_CHANGES = 40
+
+
+def show_plan(plan: Plan) -> None:
+    """What a gateway differs in from its declaration, tenant by tenant."""
+    tenants = dict.fromkeys((*(step.tenant for step in plan.steps), *(left.tenant for left in plan.left)))
+    for tenant in tenants:
+        say(f"tenant {tenant}", "bold")
+        for step in plan.steps:
+            if step.tenant == tenant:
+                _show_step(step)
+        for left in plan.left:
+            if left.tenant == tenant:
+                say(f"  = {_name(left)}: {left.why}", "dim")
+    say(_summary(plan))
+
+
+def name_of(step: Step) -> str:
+    """A step in a few words."""
+    return f"{step.tenant}: {_name(step)} {step.do.replace('_', ' ')}"
+
+
+def _name(one: Step | Left) -> str:
+    return f"{one.what} {one.name}".rstrip()
+
+
+def _show_step(step: Step) -> None:
+    mark = _MARKS.get(step.do, "~")
+    tools = f", {step.tools} tools" if step.tools is not None else ""
+    say(f"  {mark} {_name(step)}: {_WORDS[step.do]}{tools}", _STYLES[mark])
+    for difference in step.fields:
+        say(f"      {_told(difference)}")
+    for line in (*_changes(step.served, "      "), *_changes(step.held, "    ! breaks calls: ")):
+        say(line)
+    for why in (step.waits, step.refused):
+        if why is not None:
+            say(f"      {'not done' if step.refused else 'waits'}: {why}", "bold")
+
+
+def _told(difference: Difference) -> str:
+    if difference.secret:
+        kinds = f" ({difference.before} -> {difference.after})" if difference.before or difference.after else ""
+        return f"{difference.where}: another credential{kinds}"
+    if difference.before is None:
+        return f"{difference.where}: {short(difference.after, _WIDTH * 2)}"
+    return f"{difference.where}: {short(difference.before, _WIDTH)} -> {short(difference.after, _WIDTH)}"
+
+
+def _changes(changes: tuple[Change, ...], before: str) -> Iterator[str]:
+    for one in changes[:_MOST_CHANGES]:
+        values = f": {short(one.before or '-', _WIDTH)} -> {short(one.after or '-', _WIDTH)}"
+        told = values if one.before or one.after else ""
+        yield f"{before}{one.operation} {one.kind} {one.where}".rstrip() + told
+    if len(changes) > _MOST_CHANGES:
+        yield f"{before}and {len(changes) - _MOST_CHANGES} more"
+
+
+def _summary(plan: Plan) -> str:
+    if not plan.steps:
+        return "The gateway is as the file says."
+    counted = Counter(_MARKS.get(step.do, "~") for step in plan.steps)
+    return f"{counted['+']} to add, {counted['~']} to change, {counted['-']} to remove."

@@ -1,0 +1,171 @@
+"""The tenants of a gateway, each spoken to with a key of its own, and how they are now."""
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from practicum.cli.connection import connect_to
+from practicum.cli.declared import Folder
+from practicum.cli.output import remark
+from practicum.client import Practicum
+from practicum.contracts.comparison import ConnectorComparison, ModelComparison
+from practicum.contracts.promotion import Change
+from practicum.contracts.tenants import MAIN
+from practicum.declaration import Present, WantedTenant
+from practicum.errors import AccessError, ConfigurationError, PracticumError
+
+_DECIDED = (Change.PROMOTED, Change.ROLLED_BACK)
+_PRIVATE = 0o600
+
+
+class Gateways:
+    """Clients to the tenants that a declaration speaks of.
+
+    The main tenant is asked with the key of the environment, every other one with the key that its declaration names.
+    A tenant that is not there yet is made, and worked on with the key of its first administrator: it is written to the
+    file that the declaration names for it, or else withdrawn at the end.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        """Begin with no client.
+
+        Args:
+            folder: that of the declaration.
+        """
+        self._folder = folder
+        self._stack = ExitStack()
+        self._clients: dict[str, Practicum] = {}
+        self._there: frozenset[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def of(self, tenant: str) -> Practicum:
+        """The client to a tenant that is there."""
+        return self._clients[tenant]
+
+    def present(self, wanted: WantedTenant) -> Present:
+        """How a tenant is.
+
+        Raises:
+            ConfigurationError: there is no key to it.
+            PracticumError: the gateway did not answer, or something declared could not be registered.
+        """
+        if not self._enter(wanted):
+            return _missing(wanted)
+        client = self.of(wanted.name)
+        models = {spec.alias: client.models.compare(spec) for spec in wanted.models or ()}
+        moved = [alias for alias, found in models.items() if found.known and found.version != found.names]
+        return Present(
+            rules=client.rules.get(),
+            connectors={spec.name: client.connectors.compare(spec) for spec in wanted.connectors or ()},
+            connector_names=frozenset(each.name for each in client.connectors.list())
+            if wanted.connectors is not None
+            else frozenset(),
+            issuers={each.name: each for each in client.issuers.list()} if wanted.issuers is not None else {},
+            models=models,
+            model_names=frozenset(client.models.list()) if wanted.models is not None else frozenset(),
+            promoted=frozenset(alias for alias in moved if client.models.promotions(alias)[0].change in _DECIDED),
+        )
+
+    def others(self) -> frozenset[str]:
+        """Tenants beside the main one, where the key may list them."""
+        if self._there is None:
+            try:
+                self._there = frozenset(each.name for each in self._main().tenants.list()) - {MAIN}
+            except (AccessError, ConfigurationError):
+                self._there = frozenset()
+        return self._there
+
+    def create(self, wanted: WantedTenant) -> None:
+        """Make a tenant.
+
+        Raises:
+            ConflictError: somebody else made it meanwhile.
+            ConfigurationError: its key cannot be written to the file that is named for it.
+        """
+        path = None
+        if wanted.key is not None and wanted.key.startswith("file:"):
+            path = _free(Path(self._folder.place(wanted.key).partition(":")[2]))
+        first = self._main().tenants.create(wanted.name, admin=wanted.admin).key
+        client = self._connect(wanted.name, first.key)
+        if path is None or not _kept(path, first.key):
+            self._stack.callback(_withdraw, client, first.info.id, wanted.name)
+
+    def _main(self) -> Practicum:
+        return self._clients.get(MAIN) or self._connect(MAIN, None)
+
+    def _enter(self, wanted: WantedTenant) -> bool:
+        """Have a client to a tenant; false where the tenant is still to be made."""
+        key, missing = None, None
+        if wanted.key is not None:
+            try:
+                key = self._folder.secret(wanted.key)
+            except ConfigurationError as error:
+                missing = error
+        if wanted.name != MAIN and key is None:
+            if wanted.name not in self.others():
+                return False
+            raise ConfigurationError(
+                f"There is no key to the tenant '{wanted.name}'."
+                if missing is None
+                else f"There is no key to the tenant '{wanted.name}': {missing.detail}",
+                mend=f"Have one made with `practicum tenants key {wanted.name}`, and name its place: "
+                f"`key: env:{wanted.name.upper()}_KEY`.",
+            )
+        if missing is not None:
+            raise missing
+        if wanted.name not in self._clients:
+            self._connect(wanted.name, key)
+        return True
+
+    def _connect(self, tenant: str, key: str | None) -> Practicum:
+        self._clients[tenant] = self._stack.enter_context(connect_to(tenant, key))
+        return self._clients[tenant]
+
+
+def _missing(wanted: WantedTenant) -> Present:
+    """A tenant that is not there: all of it is new."""
+    return Present(
+        exists=False,
+        connectors={spec.name: ConnectorComparison(known=False, digest="") for spec in wanted.connectors or ()},
+        models={spec.alias: ModelComparison(known=False) for spec in wanted.models or ()},
+    )
+
+
+def _free(path: Path) -> Path:
+    """A path at which a file can be made."""
+    if path.exists() or not os.access(path.parent, os.W_OK):
+        raise ConfigurationError(
+            f"The key of the new tenant cannot be written to {path}.",
+            mend="Make its folder, and take an empty file away: what is there is not overwritten.",
+        )
+    return path
+
+
+def _kept(path: Path, key: str) -> bool:
+    """Write a key where only this user can read it; whether that was possible."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "w") as file:
+            file.write(f"{key}\n")
+    except OSError:
+        remark(f"{path} cannot be written; the tenant's first key is withdrawn: `practicum tenants key` makes another")
+        return False
+    return True
+
+
+def _withdraw(client: Practicum, key: str, tenant: str) -> None:
+    """Withdraw the first key of a tenant, which nobody was given."""
+    try:
+        client.keys.revoke(key)
+    except PracticumError as error:
+        remark(f"the first key of the tenant {tenant}, {key}, could not be withdrawn: {error.detail}")
+    else:
+        remark(f"`practicum tenants key {tenant}` issues a key to the new tenant")

@@ -1,0 +1,26 @@
+"""Declarations: a file that says what a gateway should be, and what it differs in from the one that is. Pure."""
+
+from practicum.declaration.faults import Faults, Source
+from practicum.declaration.form import Reader, WantedTenant, wanted_of
+from practicum.declaration.plan import Present, held_by, planned, rule_change
+from practicum.declaration.rules import HOLD, RuleChange
+from practicum.declaration.steps import Do, Left, Plan, Step, What
+
+__all__ = [
+    "HOLD",
+    "Do",
+    "Faults",
+    "Left",
+    "Plan",
+    "Present",
+    "Reader",
+    "RuleChange",
+    "Source",
+    "Step",
+    "WantedTenant",
+    "What",
+    "held_by",
+    "planned",
+    "rule_change",
+    "wanted_of",
+]

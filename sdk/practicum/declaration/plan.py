@@ -1,0 +1,186 @@
+"""What a tenant differs in from its declaration, in an order in which nothing is looser meanwhile than at either end.
+
+People who come by an issuer that goes are shut out first. Connectors change while their calls are denied, if the rules
+change too; then models, the new rules, and issuers that come; what is not declared is removed last.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from practicum.contracts.access import RuleSet
+from practicum.contracts.comparison import ConnectorComparison, ModelComparison, differences
+from practicum.contracts.connectors import ConnectorSpec
+from practicum.contracts.issuers import Issuer
+from practicum.contracts.models import ModelSpec, parted
+from practicum.declaration.form import WantedTenant
+from practicum.declaration.rules import HOLD, RuleChange, change_of
+from practicum.declaration.steps import Do, Left, Plan, Step, What
+
+_HARMLESS = ("auth", "limits.")
+"""How fields of a connector begin that change nothing about what its calls do."""
+_NOT_DECLARED = "not in the file; --prune removes it"
+_BREAKS = "its document breaks calls that were right: --accept-breaking puts that in force"
+_ROTATED = (
+    "its token server has exchanged the refresh token since, and registering it anew would bring the old one back: "
+    "put a fresh refresh token at the place that is named"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A tenant as it is.
+
+    Attributes:
+        exists: whether it is there.
+        rules: in force.
+        connectors: how each declared connector compares.
+        connector_names: of all that are registered.
+        issuers: all, by name.
+        models: how each declared model compares.
+        model_names: all aliases.
+        promoted: aliases that name what somebody promoted or rolled back to.
+    """
+
+    exists: bool = True
+    rules: RuleSet = RuleSet()  # noqa: RUF009  # frozen
+    connectors: dict[str, ConnectorComparison] = field(default_factory=dict[str, ConnectorComparison])
+    connector_names: frozenset[str] = frozenset()
+    issuers: dict[str, Issuer] = field(default_factory=dict[str, Issuer])
+    models: dict[str, ModelComparison] = field(default_factory=dict[str, ModelComparison])
+    model_names: frozenset[str] = frozenset()
+    promoted: frozenset[str] = frozenset()
+
+
+def planned(wanted: WantedTenant, present: Present, *, prune: bool = False, accept: bool = False) -> Plan:
+    """What has to be done to a tenant.
+
+    Args:
+        wanted: as it shall be.
+        present: as it is.
+        prune: whether what is not declared is removed.
+        accept: whether breaking changes of documents are put in force.
+    """
+    return _Planning(wanted, present, accept=accept).plan(prune=prune)
+
+
+def rule_change(wanted: WantedTenant, present: Present) -> RuleChange:
+    """How a tenant's rules change."""
+    return change_of(present.rules, wanted.rules, wanted.budgets)
+
+
+def held_by(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Connectors whose calls are denied until the new rules come: what changes about them may need these rules."""
+    return tuple(step.name for step in steps if step.what is What.CONNECTOR and not step.waits and _matters(step))
+
+
+def _matters(step: Step) -> bool:
+    if step.do is not Do.REPLACE:
+        return step.do is not Do.REMOVE
+    return bool(step.served or step.held) or any(not each.where.startswith(_HARMLESS) for each in step.fields)
+
+
+class _Planning:
+    """One tenant, on the way to its plan."""
+
+    def __init__(self, wanted: WantedTenant, present: Present, *, accept: bool) -> None:
+        self._wanted = wanted
+        self._present = present
+        self._accept = accept
+
+    def plan(self, *, prune: bool) -> Plan:
+        """All steps in order, and what is left."""
+        wanted, present = self._wanted, self._present
+        tenant = () if present.exists else (self._step(What.TENANT, wanted.name, Do.CREATE),)
+        connectors = [found for spec in wanted.connectors or () if (found := self._connector(spec))]
+        models = [found for spec in _embedders_first(wanted.models or ()) if (found := self._model(spec))]
+        issuers = [found for issuer in wanted.issuers or () if (found := self._issuer(issuer))]
+        rules = [*self._rules()]
+        held = held_by(connectors)
+        hold = [self._step(What.RULES, HOLD, Do.HOLD)] if rules and held else []
+        extra = [*self._extra()]
+        gone = [self._step(left.what, left.name, Do.REMOVE) for left in extra] if prune else []
+        shut_out = [step for step in gone if step.what is What.ISSUER]
+        gone = [step for step in gone if step.what is not What.ISSUER]
+        left = () if prune else extra
+        return Plan(
+            steps=(*tenant, *shut_out, *hold, *connectors, *models, *rules, *issuers, *gone),
+            left=(*left, *self._promoted()),
+        )
+
+    def _step(self, what: What, name: str, do: Do) -> Step:
+        return Step(tenant=self._wanted.name, what=what, name=name, do=do)
+
+    def _connector(self, spec: ConnectorSpec) -> Step | None:
+        found = self._present.connectors[spec.name]
+        step = self._step(What.CONNECTOR, spec.name, Do.CHANGE)
+        told = {
+            "fields": found.fields,
+            "served": found.served,
+            "held": found.held,
+            "digest": found.digest,
+            "tools": found.tools,
+        }
+        breaks = None if self._accept or not found.held else _BREAKS
+        if not found.known:
+            return step.model_copy(update={"do": Do.CREATE, **told})
+        if found.fields:
+            refused = _ROTATED if found.rotated else breaks
+            return step.model_copy(update={"do": Do.REPLACE, "refused": refused, **told})
+        if found.changed:
+            return step.model_copy(update=told)
+        return step.model_copy(update={"do": Do.ACCEPT, "waits": breaks, **told}) if found.held else None
+
+    def _model(self, spec: ModelSpec) -> Step | None:
+        found = self._present.models[spec.alias]
+        step = self._step(What.MODEL, spec.alias, Do.CREATE)
+        if not found.known:
+            return step
+        named = found.version is not None and found.version == found.names
+        if named and not found.fields:
+            return None
+        if not named and spec.alias in self._present.promoted:
+            if found.version is not None and not found.fields:
+                return None
+            return step.model_copy(update={"do": Do.ADD_VERSION, "fields": found.fields})
+        moved = () if named or found.version is None else differences(found.names, found.version, "names")
+        return step.model_copy(update={"do": Do.CHANGE, "fields": (*found.fields, *moved)})
+
+    def _issuer(self, issuer: Issuer) -> Step | None:
+        known = self._present.issuers.get(issuer.name)
+        if known is None:
+            return self._step(What.ISSUER, issuer.name, Do.CREATE)
+        found = differences(known.model_dump(mode="json"), issuer.model_dump(mode="json"))
+        step = self._step(What.ISSUER, issuer.name, Do.CHANGE)
+        return step.model_copy(update={"fields": found}) if found else None
+
+    def _rules(self) -> Iterator[Step]:
+        if self._wanted.rules is None and self._wanted.budgets is None:
+            return
+        found = rule_change(self._wanted, self._present).differences
+        if found:
+            yield self._step(What.RULES, "", Do.CHANGE).model_copy(update={"fields": found})
+
+    def _extra(self) -> Iterator[Left]:
+        wanted, present = self._wanted, self._present
+        sections = (
+            (What.CONNECTOR, wanted.connectors, present.connector_names, [s.name for s in wanted.connectors or ()]),
+            (What.MODEL, wanted.models, present.model_names, [s.alias for s in wanted.models or ()]),
+            (What.ISSUER, wanted.issuers, frozenset(present.issuers), [s.name for s in wanted.issuers or ()]),
+        )
+        for what, spoken, there, declared in sections:
+            for name in sorted(there.difference(declared)) if spoken is not None else ():
+                yield Left(tenant=wanted.name, what=what, name=name, why=_NOT_DECLARED)
+
+    def _promoted(self) -> Iterator[Left]:
+        for spec in self._wanted.models or ():
+            found = self._present.models[spec.alias]
+            if found.known and spec.alias in self._present.promoted and found.version != found.names:
+                why = f"it names {found.names}, by a decision that was made with `practicum models`"
+                yield Left(tenant=self._wanted.name, what=What.MODEL, name=spec.alias, why=why)
+
+
+def _embedders_first(models: Iterable[ModelSpec]) -> list[ModelSpec]:
+    """Models in an order in which one comes after the one that finds its examples."""
+    given = tuple(models)
+    needed = {parted(spec.examples.embedder)[0] for spec in given if spec.examples and spec.examples.embedder}
+    return sorted(given, key=lambda spec: spec.alias not in needed)
