@@ -12,6 +12,7 @@ from practicum_connectors.catalogue.names import Nameable, Naming, name_operatio
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.catalogue.selection import Selection
 from practicum_connectors.catalogue.stated import stated
+from practicum_connectors.compensation import Ways
 from practicum_connectors.document import Document, Operation, Unreadable, list_operations
 from practicum_connectors.document.pointers import BrokenReferenceError
 from practicum_connectors.exchange import origin_of
@@ -71,7 +72,9 @@ def compile_document(spec: ConnectorSpec, document: Document, base_url: str, key
         notes = [*plan.notes, *moved, *_credential_notes(plan, keyring, url, base_url)]
         report.append(_reported(operation, naming, plan.tool.effect, notes))
     routes = Routes((o.method, o.wire_path) for o in operations if isinstance(o, Operation))
-    return Compiled(base_url, plans, base_of, tuple(report), routes, (*document.notes, *selection.notes))
+    ways = Ways(plans)
+    told = tuple(one if one.tool is None else _with_note(one, ways.note(plans[one.tool])) for one in report)
+    return Compiled(base_url, plans, base_of, told, routes, (*document.notes, *selection.notes))
 
 
 def _nameable(operation: Operation | Unreadable) -> Nameable:
@@ -104,6 +107,12 @@ def _reported(operation: Operation, naming: Naming, effect: Effect, notes: Itera
         notes=lost,
         effect=effect,
     )
+
+
+def _with_note(report: OperationReport, note: str | None) -> OperationReport:
+    if note is None:
+        return report
+    return report.model_copy(update={"fidelity": Fidelity.DEGRADED, "notes": (*report.notes, note)})
 
 
 def _refused(operation: Operation | Unreadable, naming: Naming, error: DocumentError) -> OperationReport:

@@ -9,6 +9,7 @@
     observed = connector.shape(sent)  # what the model is told, and the bytes of its artifacts
 """
 
+import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -23,11 +24,12 @@ from practicum.contracts.connectors import (
     ConnectorSpec,
     OperationReport,
 )
-from practicum.contracts.tools import Observation, Tool
-from practicum.errors import ForbiddenError, NotFoundError
-from practicum_connectors.auth import Rotated, Turn, credentials_for
+from practicum.contracts.tools import CallStatus, Compensation, Effect, Observation, Tool
+from practicum.errors import CallError, ForbiddenError, NotFoundError
+from practicum_connectors.auth import REDACTED, Rotated, Turn, credentials_for
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.catalogue.plan import ToolPlan
+from practicum_connectors.compensation import Made, Ways
 from practicum_connectors.compiled import compile_document
 from practicum_connectors.document import Document
 from practicum_connectors.document.sources import DocumentSource
@@ -39,6 +41,7 @@ from practicum_connectors.request.build import RequestBuilder
 from practicum_connectors.resilience import Repeat
 from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.handles import Handles
+from practicum_connectors.response.json_values import parse_json
 from practicum_connectors.response.observe import DEFAULT_LIMIT, Observed, Observer
 from practicum_connectors.response.streams import watch
 from practicum_connectors.revision import Revision, Side, compiled_side, revised
@@ -47,6 +50,7 @@ from practicum_connectors.servers import base_url_of
 from practicum_connectors.site import Site
 
 _KEY_BYTES = 32
+_MOST_OFFER_CHARACTERS = 2000
 
 
 async def load_source(spec: ConnectorSpec, *, read: DocumentSource | None = None) -> Document:
@@ -106,6 +110,7 @@ class CompiledConnector:
         self._sides = dict.fromkeys(compiled.plans, side) if revision is None else revision.sides
         self._plans = {name: side.compiled.plans[name] for name, side in self._sides.items()}
         self.tools: Mapping[str, Tool] = {name: plan.tool for name, plan in self._plans.items()}
+        self._ways = Ways(self._plans)
         self._home = compiled.base_url
         self._builders: dict[str, RequestBuilder] = {}
         self._site = site
@@ -276,9 +281,20 @@ class CompiledConnector:
             update={
                 "content": self.redact(seen.observation.content),
                 "warnings": tuple(self.redact(warning) for warning in warnings),
+                "compensation": self._compensation(sent, seen.observation.status),
             }
         )
         return replace(seen, observation=told)
+
+    def undoing(self, tool: str, arguments: JsonObject) -> Compensation | None:
+        """How a call can be undone of which no answer is known; None where that takes the answer.
+
+        Args:
+            tool: exposed name of the tool.
+            arguments: its arguments.
+        """
+        plan = self._plans.get(tool)
+        return None if plan is None else self._offer(Made(plan, arguments))
 
     def observe(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observation:
         """What the model is told, for those who keep no artifacts.
@@ -319,6 +335,32 @@ class CompiledConnector:
             yield f"The system does not take the credential of {self.name}. {calling} has to give it a valid one."
         else:
             yield f"The credential of {self.name} may not do this. {calling} can have its rights widened."
+
+    def _compensation(self, sent: Sent, status: CallStatus) -> Compensation | None:
+        """How a call that was made, or perhaps was, can be undone."""
+        plan, arguments, response = sent.prepared.plan, sent.prepared.arguments, sent.response
+        if status is CallStatus.IN_DOUBT:
+            return self._offer(Made(plan, arguments))
+        if status is not CallStatus.OK or plan.tool.effect is Effect.READ or response is None:
+            return None
+        parsed = parse_json(response.body) if response.body and response.complete else None
+        body = None if parsed is None else parsed.value
+        return self._offer(Made(plan, arguments, sent.prepared.request.url, response, body))
+
+    def _offer(self, made: Made) -> Compensation | None:
+        """The call that undoes one, where it can be made and holds nothing that is kept secret."""
+        call = self._ways.undoing(made, self._sides[made.plan.tool.name].document.pointers)
+        if call is None:
+            return None
+        written = json.dumps(call.arguments, ensure_ascii=False)
+        if len(written) > _MOST_OFFER_CHARACTERS or REDACTED in written or self.redact(written) != written:
+            return None
+        try:
+            written.encode()  # half a character cannot travel
+            self.prepare(call.tool, call.arguments)
+        except (UnicodeEncodeError, CallError, NotFoundError):
+            return None
+        return Compensation(tool=call.tool, arguments=call.arguments)
 
     def _builder(self, plan: ToolPlan) -> RequestBuilder:
         builder = self._builders.get(plan.tool.name)

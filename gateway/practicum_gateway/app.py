@@ -40,6 +40,7 @@ from practicum_gateway.http import (
     approvals,
     artifacts,
     audit,
+    calls,
     chat,
     connectors,
     episodes,
@@ -59,6 +60,7 @@ from practicum_gateway.http.health import Readiness
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
 from practicum_gateway.invocation.artifacts import Artifacts
+from practicum_gateway.invocation.compensations import Compensations
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.invocation.preview import Previews
@@ -85,6 +87,7 @@ ROUTERS = (
     connectors.router,
     tools.router,
     artifacts.router,
+    calls.router,
     rules.router,
     approvals.router,
     audit.router,
@@ -175,6 +178,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         artifacts=kept,
         pipeline=pipeline,
         previews=Previews(catalogue, rulebook, pipeline),
+        compensations=Compensations(store, catalogue),
         record=record,
         registry=registry,
         rotation=Rotation(DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew)),

@@ -14,6 +14,7 @@ from practicum_gateway.episodes.chat import Chat
 from practicum_gateway.episodes.episodes import Episodes
 from practicum_gateway.episodes.trajectories import Trajectories
 from practicum_gateway.invocation.artifacts import Artifacts
+from practicum_gateway.invocation.compensations import Compensations
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.invocation.preview import Previews
@@ -44,6 +45,7 @@ class House:
         ledger: one side effect per key.
         artifacts: bytes that systems answered.
         previews: what calls that wait would change.
+        compensations: how calls are undone.
         pipeline: the one way in which a tool is called.
         record: what happened in episodes.
         registry: the models.
@@ -70,6 +72,7 @@ class House:
     artifacts: Artifacts
     pipeline: Pipeline
     previews: Previews
+    compensations: Compensations
     record: Record
     registry: Registry
     rotation: Rotation

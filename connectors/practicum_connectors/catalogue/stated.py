@@ -3,6 +3,7 @@
 ::
 
     x-practicum: {name: refund, description: Refund an order., hide: false, effect: money, idempotency: X-Request-Id}
+    x-practicum-compensation: {operation: cancelRefund, arguments: {id: $response.body#/id}}
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ OVERRIDES = "x-practicum"
 """The extension that holds them."""
 EFFECT = "x-practicum-effect"
 """The effect alone, as documents write it that state nothing else."""
+COMPENSATION = "x-practicum-compensation"
+"""Likewise how it is undone."""
 _HINTS = ("x-mcp-annotations", "x-mcp", "x-mcp-tool", "x-speakeasy-mcp")
 """Extensions of others that hold MCP's annotations, at their top or under `annotations`."""
 
@@ -29,6 +32,7 @@ class Stated:
         hide: whether it is no tool.
         effect: what a call does to the world.
         idempotency: the header by which the system recognises a repeated call; an empty one: it recognises none.
+        compensation: how it is undone, as it stands in the document; False: not at all.
     """
 
     name: str | None = None
@@ -36,6 +40,7 @@ class Stated:
     hide: bool = False
     effect: Effect | None = None
     idempotency: str | None = None
+    compensation: object = None
 
 
 _NOTHING = Stated()
@@ -47,7 +52,7 @@ def stated(extensions: Node) -> Stated:
     Args:
         extensions: its `x-` fields.
     """
-    if OVERRIDES not in extensions and EFFECT not in extensions:
+    if extensions.keys().isdisjoint({OVERRIDES, EFFECT, COMPENSATION}):
         return _NOTHING
     own = as_node(extensions.get(OVERRIDES))
     effect = own.get("effect", extensions.get(EFFECT))
@@ -58,6 +63,7 @@ def stated(extensions: Node) -> Stated:
         hide=own.get("hide") is True,
         effect=Effect(effect) if isinstance(effect, str) and effect in set(Effect) else None,
         idempotency="" if key is False else text_of(key).strip() or None,
+        compensation=own.get("compensation", extensions.get(COMPENSATION)),
     )
 
 

@@ -31,6 +31,7 @@ class Intent:
         call: the index within the step.
         mode: training never reaches a live connector.
         raise_call_errors: raise what is wrong with the call itself instead of telling it in an observation.
+        compensates: the call that this one undoes, by its id in the ledger.
         fresh: the key was drawn for this call; that somebody used the same before by hand is found when it is claimed.
     """
 
@@ -43,6 +44,7 @@ class Intent:
     call: int | None = None
     mode: EpisodeMode = EpisodeMode.LIVE
     raise_call_errors: bool = False
+    compensates: str | None = None
     fresh: bool = False
 
     @property

@@ -33,6 +33,7 @@ from practicum_gateway.access.budgets import Spending
 from practicum_gateway.access.spending import give_back, spend
 from practicum_gateway.audit.log import Deed, append, append_on
 from practicum_gateway.invocation.intent import Intent
+from practicum_gateway.invocation.undone import NOTHING_DONE, require_not_undone
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.ledger_tables import InvocationRow
 
@@ -40,8 +41,6 @@ _TABLE = cast("Table", InvocationRow.__table__)
 _FIND: Select[Any] = select(_TABLE).where(_TABLE.c.scope == bindparam("of"), _TABLE.c.key == bindparam("named"))
 _FIND_AND_LOCK = _FIND.with_for_update()
 _INSERT = insert(_TABLE)
-_NOTHING_DONE = frozenset({CallStatus.ERROR, CallStatus.UNAVAILABLE, CallStatus.DENIED})
-"""Outcomes by which surely nothing was done."""
 UPSTREAM_MEMORY = timedelta(hours=1)
 """How long a system that recognises idempotency keys is trusted to remember one; the least that vendors promise is a
 day, and a key that was forgotten would do everything twice."""
@@ -218,7 +217,7 @@ class Ledger:
 
         def settled(connection: Connection) -> None:
             first = connection.scalar(settling) is not None
-            if first and observation.status in _NOTHING_DONE:
+            if first and observation.status in NOTHING_DONE:
                 give_back(connection, entry.id)
             also(connection)
             if first:
@@ -245,7 +244,7 @@ class Ledger:
                 .where(InvocationRow.episode == episode, InvocationRow.observation.is_not(None))
                 .order_by(InvocationRow.step, InvocationRow.call, InvocationRow.id)
             )
-            return tuple(_invocation(row) for row in rows)
+            return tuple(Invocation.model_validate(values_of(row)) for row in rows)
 
     def _taken(self, connection: Connection, intent: Intent, arguments: JsonObject, resend: Resend) -> Entry:
         """The row of a call that this process works on from now on."""
@@ -257,6 +256,7 @@ class Ledger:
             mine = {"boot": self._boot, "state": State.CLAIMED, "started": utc_now(), "resend": resend}
             connection.execute(update(_TABLE).where(_TABLE.c.id == row.id).values(mine))
             return replace(_entry(row), state=State.CLAIMED)
+        require_not_undone(connection, intent.compensates)
         new = self._row(intent, arguments, resend)
         connection.execute(_INSERT, new)
         return Entry(**{field.name: new[field.name] for field in fields(Entry)})
@@ -278,6 +278,7 @@ class Ledger:
             "state": State.CLAIMED,
             "boot": self._boot,
             "resend": resend,
+            "compensates": intent.compensates,
             "observation": None,
             "started": utc_now(),
             "sent": None,
@@ -317,6 +318,7 @@ def _called(entry: Entry, intent: Intent, arguments: JsonObject) -> Deed:
         "arguments": arguments,
         "arguments_hash": intent.arguments_hash,
         "approval": entry.approval,
+        "compensates": intent.compensates,
     }
     return Deed(Action.TOOL_CALLED, entry.tool, "started", entry.episode, details)
 
@@ -345,16 +347,17 @@ def _entry(row: InvocationRow | Row[Any]) -> Entry:
     )
 
 
-def _invocation(row: InvocationRow) -> Invocation:
-    return Invocation.model_validate(
-        {
-            "key": row.key,
-            "step": row.step or 0,
-            "call": row.call or 0,
-            "tool": row.tool,
-            "arguments": row.arguments,
-            "observation": row.observation,
-            "started": row.started,
-            "seconds": row.seconds or 0.0,
-        }
-    )
+def values_of(row: InvocationRow) -> dict[str, Any]:
+    """The fields of the `Invocation` of a settled row."""
+    return {
+        "key": row.key,
+        "step": row.step or 0,
+        "call": row.call or 0,
+        "tool": row.tool,
+        "arguments": row.arguments,
+        "observation": row.observation,
+        "started": row.started,
+        "seconds": row.seconds or 0.0,
+        "id": row.id,
+        "compensates": row.compensates,
+    }

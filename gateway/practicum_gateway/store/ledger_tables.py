@@ -34,6 +34,8 @@ class InvocationRow(Base):
     """The process that works, or worked, on it."""
     resend: Mapped[str] = mapped_column(String(20))
     """Whether it may be sent again, under the same key, when its answer was lost."""
+    compensates: Mapped[str | None] = mapped_column(String(40), index=True)
+    """The call that this one undoes."""
     observation: Mapped[dict[str, JsonValue] | None]
     started: Mapped[datetime]
     sent: Mapped[datetime | None]

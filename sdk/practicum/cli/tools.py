@@ -11,6 +11,7 @@ from practicum.cli.connection import connect
 from practicum.cli.exits import exit_of_call
 from practicum.cli.inputs import arguments_of
 from practicum.cli.output import JsonOption, plain, remark, say, short, show_json, show_table
+from practicum.cli.undoing import record, undo
 from practicum.contracts.tools import CallStatus, Observation, Tool
 
 app = typer.Typer(help="Find and call what the systems offer.", no_args_is_help=True)
@@ -77,6 +78,8 @@ def call(
 
 
 app.command(epilog="**Example:** `practicum tools artifact 3f2a --output invoice.pdf`")(artifact)
+app.command(epilog="**Example:** `practicum tools record refund-1042`")(record)
+app.command(epilog="**Example:** `practicum tools undo refund-1042`")(undo)
 
 
 def _show(tools: Sequence[Tool], *, as_json: bool) -> None:
@@ -103,5 +106,7 @@ def _show_observation(observation: Observation, key: str) -> None:
         remark(f"warning: {warning}")
     if observation.next is not None:
         remark(f"next page: {short(observation.next)}")
+    if observation.compensation is not None:
+        remark(f"It can be undone, where rules allow it.\n  -> practicum tools undo {key}")
     for kept in observation.artifacts:
         tell_of(kept)

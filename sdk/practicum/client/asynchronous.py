@@ -8,7 +8,18 @@ from typing import Self, Unpack
 
 from practicum.client.address import address_of
 from practicum.client.blocking import POLL_SECONDS
-from practicum.client.calls import access, approvals, audit, connectors, issuers, models, tenants, tools, trajectories
+from practicum.client.calls import (
+    access,
+    approvals,
+    audit,
+    connectors,
+    issuers,
+    models,
+    tenants,
+    tools,
+    trajectories,
+    undoing,
+)
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import AsyncEndpoint, AsyncResource
@@ -57,6 +68,8 @@ class AsyncTools(AsyncResource):
     profiled = AsyncEndpoint(tools.profiled)
     call = AsyncEndpoint(tools.call)
     artifact = AsyncEndpoint(tools.artifact)
+    record = AsyncEndpoint(undoing.record)
+    undo = AsyncEndpoint(undoing.undo)
 
 
 class AsyncApprovals(AsyncResource):

@@ -7,7 +7,18 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from practicum.client.address import address_of
-from practicum.client.calls import access, approvals, audit, connectors, issuers, models, tenants, tools, trajectories
+from practicum.client.calls import (
+    access,
+    approvals,
+    audit,
+    connectors,
+    issuers,
+    models,
+    tenants,
+    tools,
+    trajectories,
+    undoing,
+)
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
 from practicum.client.endpoint import Endpoint, Resource
@@ -58,6 +69,8 @@ class Tools(Resource):
     profiled = Endpoint(tools.profiled)
     call = Endpoint(tools.call)
     artifact = Endpoint(tools.artifact)
+    record = Endpoint(undoing.record)
+    undo = Endpoint(undoing.undo)
 
 
 class Approvals(Resource):

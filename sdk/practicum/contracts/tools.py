@@ -126,6 +126,18 @@ class Artifact(Value):
     complete: bool = True
 
 
+class Compensation(Value):
+    """A call that undoes another, as the system's document says. It is an offer: nobody makes it but who asks for it.
+
+    Attributes:
+        tool: exposed name of the tool that undoes it.
+        arguments: all of its arguments.
+    """
+
+    tool: str
+    arguments: JsonObject
+
+
 class Observation(Value):
     """What a model is told about a tool call.
 
@@ -138,6 +150,7 @@ class Observation(Value):
         warnings: where the answer departs from the system's own document.
         approval: the approval it waits for, while `status` is `waiting`.
         artifacts: content kept beside it.
+        compensation: how the call can be undone, where the system's document says so.
     """
 
     status: CallStatus
@@ -148,6 +161,7 @@ class Observation(Value):
     warnings: tuple[str, ...] = ()
     approval: str | None = None
     artifacts: tuple[Artifact, ...] = ()
+    compensation: Compensation | None = None
 
     @field_validator("next", mode="before")
     @classmethod

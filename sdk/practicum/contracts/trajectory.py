@@ -10,7 +10,7 @@ from practicum.contracts.base import JsonObject, Value
 from practicum.contracts.episodes import EpisodeMode, EpisodeResult
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelCall
-from practicum.contracts.tools import Observation
+from practicum.contracts.tools import CallStatus, Compensation, Observation
 
 TRAJECTORY_FORMAT = "practicum-trajectory/1"
 
@@ -44,6 +44,8 @@ class Invocation(Value):
         observation: what the model was told.
         started: when the gateway took it up.
         seconds: wall seconds it took, waiting for people not counted.
+        id: by which the audit log names it; None for a call that the gateway answered itself.
+        compensates: the call that it undid, by its id.
     """
 
     key: str
@@ -54,6 +56,40 @@ class Invocation(Value):
     observation: Observation
     started: datetime
     seconds: float
+    id: str | None = None
+    compensates: str | None = None
+
+
+class CallRecord(Invocation):
+    """One tool call as the ledger holds it, and what can be done about it.
+
+    Attributes:
+        principal: on whose behalf it was made.
+        episode: the episode it belongs to.
+        undo: the call that undoes it, as the present tools allow.
+        note: why there is none.
+        undone: how the latest try to undo it ended; None where nobody tried.
+    """
+
+    principal: str
+    episode: str | None = None
+    undo: Compensation | None = None
+    note: str | None = None
+    undone: CallStatus | None = None
+
+
+class UndoRequest(Value):
+    """A wish to undo a call.
+
+    Attributes:
+        key: idempotency key of the call.
+        episode: the episode it belongs to, if it does.
+        idempotency_key: of the call that undoes it; the gateway's own when absent, so that it is made once.
+    """
+
+    key: str = Field(min_length=1, max_length=200)
+    episode: str | None = None
+    idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
 
 
 class Reward(Value):

@@ -2,7 +2,7 @@
 
 import json
 
-from practicum.contracts.tools import Observation
+from practicum.contracts.tools import CallStatus, Observation
 
 
 def told(observation: Observation) -> str:
@@ -12,6 +12,10 @@ def told(observation: Observation) -> str:
         text += f"\n[There is more. The same tool gives the next page with: {_arguments(observation.next)}]"
     elif observation.truncated:
         text += "\n[Some items were left out: the answer was too long.]"
+    # Told only where the call may have to be undone: of every write it would cost tokens that are hardly ever wanted.
+    if observation.compensation is not None and observation.status is CallStatus.IN_DOUBT:
+        undoing = json.dumps(observation.compensation.arguments, ensure_ascii=False)
+        text += f"\n[If it took effect, {observation.compensation.tool} undoes it with: {undoing}]"
     return text
 
 
