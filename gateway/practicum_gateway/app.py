@@ -53,6 +53,7 @@ from practicum_gateway.http import (
     tenants,
     tools,
     trajectories,
+    webhooks,
 )
 from practicum_gateway.http.audited import Acting, Watched
 from practicum_gateway.http.drain import Drain, Drained
@@ -79,6 +80,9 @@ from practicum_gateway.store.migrate import migrate
 from practicum_gateway.store.tenants import TenantStores
 from practicum_gateway.store.vault import MasterKey, Vault, new_key
 from practicum_gateway.telemetry import Telemetry
+from practicum_gateway.webhooks.answers import Answers
+from practicum_gateway.webhooks.outbox import Outbox
+from practicum_gateway.webhooks.webhooks import Webhooks
 
 logger = logging.getLogger("practicum_gateway")
 
@@ -90,6 +94,8 @@ ROUTERS = (
     calls.router,
     rules.router,
     approvals.router,
+    webhooks.answers,
+    webhooks.router,
     audit.router,
     keys.router,
     issuers.router,
@@ -123,7 +129,9 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
     vault = Vault(new_key())  # opened with the store's own keys
     keys = Keys(store, tenant)
     rulebook = Rulebook(store)
-    approvals = Approvals(store, seconds=settings.approval_seconds)
+    outbox = Outbox(tenant, settings.public_url)
+    approvals = Approvals(store, seconds=settings.approval_seconds, notices=outbox)
+    webhooks = Webhooks(store, vault, outbox)
     budgets = Budgets(store, rulebook)
     catalogue = Catalogue(store, vault)
     ledger = Ledger(store)
@@ -173,6 +181,8 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         rulebook=rulebook,
         audit=log,
         approvals=approvals,
+        webhooks=webhooks,
+        answers=Answers(approvals),
         catalogue=catalogue,
         ledger=ledger,
         artifacts=kept,
@@ -181,7 +191,9 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         compensations=Compensations(store, catalogue),
         record=record,
         registry=registry,
-        rotation=Rotation(DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew)),
+        rotation=Rotation(
+            DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew, webhooks.seal_anew)
+        ),
         promotions=Promotions(store, registry),
         episodes=episodes,
         chat=Chat(record, models, budgets),
@@ -228,11 +240,13 @@ async def _opened(house: House) -> AsyncGenerator[None]:
         await migrate(house.store)
         await house.rotation.open()
         await house.issuers.open()
+        await house.webhooks.open()
         house.audit.open()
         stack.push_async_callback(house.audit.close)
         for close in (
             *house.providers,
             house.issuers.close,
+            house.webhooks.close,
             house.catalogue.close,
             house.chat.close,
             house.pipeline.close,

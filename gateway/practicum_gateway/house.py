@@ -25,6 +25,8 @@ from practicum_gateway.rotation import Rotation
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.telemetry import Telemetry
+from practicum_gateway.webhooks.answers import Answers
+from practicum_gateway.webhooks.webhooks import Webhooks
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,6 +43,8 @@ class House:
         rulebook: the access rules.
         audit: who did what.
         approvals: questions to people.
+        webhooks: who is told of them elsewhere.
+        answers: what is answered there.
         catalogue: connectors and tools.
         ledger: one side effect per key.
         artifacts: bytes that systems answered.
@@ -67,6 +71,8 @@ class House:
     rulebook: Rulebook
     audit: Audit
     approvals: Approvals
+    webhooks: Webhooks
+    answers: Answers
     catalogue: Catalogue
     ledger: Ledger
     artifacts: Artifacts

@@ -20,6 +20,7 @@ class Settings(BaseModel):
     Attributes:
         host: address to listen on.
         port: port to listen on; 0 takes a free one.
+        public_url: where the gateway is reached from outside, for what it sends out; as it was reached when absent.
         data_dir: where the embedded database and the generated keys lie.
         database_url: the store; a SQLite file in `data_dir` when absent.
         master_key: 32 bytes that seal the credentials; kept in `data_dir/master.key` when absent.
@@ -45,6 +46,7 @@ class Settings(BaseModel):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8321, ge=0, le=65535)
+    public_url: str | None = Field(default=None, pattern=r"^https?://[!-~]+[^/?#]$", max_length=300)
     data_dir: Path = Path(".practicum")
     database_url: SecretStr | None = None
     master_key: SecretBytes | None = None

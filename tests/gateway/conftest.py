@@ -25,7 +25,10 @@ from tests.postgres import PostgresServer
 Serve = Callable[[ASGIApp], contextlib.AbstractAsyncContextManager[str]]
 
 
-ON_BOTH = ("access", "audit", "catalogue", "invocation", "record", "store", "test_secrets.py", "test_tenants.py")
+ON_BOTH = (
+    *("access", "audit", "catalogue", "invocation", "record", "store", "webhooks"),
+    *("test_secrets.py", "test_tenants.py"),
+)
 """The rooms whose tests run on SQLite and on PostgreSQL; what stands above them runs on SQLite alone."""
 
 

@@ -9,7 +9,7 @@ speaks for another name (a new installation has one in `approver.key`).
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -27,6 +27,9 @@ from practicum_gateway.store.engine import Store, new_id
 OnAnswer = Callable[[Approval], Awaitable[None]]
 """Told of an approval after its answer is stored. If it raises, the answer holds all the same, and whoever answered
 may repeat the same answer, which tells it again."""
+
+Once = Callable[[AsyncSession], Awaitable[None]]
+"""Looks, in the transaction of an answer, whether that was taken before; what it raises undoes the answer."""
 
 _TABLE = cast("Table", ApprovalRow.__table__)
 _OPEN = (ApprovalStatus.PENDING, ApprovalStatus.APPROVED)
@@ -67,6 +70,35 @@ async def _nobody(_approval: Approval) -> None:
     """Nobody waits to be told."""
 
 
+class Notices(Protocol):
+    """Tells others of questions: what is to be told is written in the transaction of what it tells of."""
+
+    async def asked(self, session: AsyncSession, approval: Approval) -> None:
+        """Write that a question was asked."""
+        ...
+
+    async def closed(self, session: AsyncSession, approval: Approval) -> None:
+        """Write that a question was answered or withdrawn."""
+        ...
+
+    def announce(self) -> None:
+        """Have what was written told; after the transaction."""
+        ...
+
+
+class _Silence:
+    """Nobody is told."""
+
+    async def asked(self, session: AsyncSession, approval: Approval) -> None:
+        _ = session, approval
+
+    async def closed(self, session: AsyncSession, approval: Approval) -> None:
+        _ = session, approval
+
+    def announce(self) -> None:
+        pass
+
+
 class Approvals:
     """Keeps the questions and takes the answers.
 
@@ -74,14 +106,16 @@ class Approvals:
         on_answer: whom to tell of answers; the composition root sets it.
     """
 
-    def __init__(self, store: Store, *, seconds: int = 86_400) -> None:
+    def __init__(self, store: Store, *, seconds: int = 86_400, notices: Notices | None = None) -> None:
         """Keep approvals in a store.
 
         Args:
             store: where.
             seconds: how long a question can be answered, and then how long a yes can be used.
+            notices: tells others of questions; nobody is told when absent.
         """
         self._store = store
+        self._notices = notices or _Silence()
         self._lifetime = timedelta(seconds=seconds)
         self.on_answer: OnAnswer = _nobody
 
@@ -105,11 +139,14 @@ class Approvals:
                 if asked == (question.rule, question.revision, question.requested_by):
                     return _approval(row), False
             if row is not None and row.status in _OPEN:
-                row.status = ApprovalStatus.CANCELLED
+                await self._withdraw(session, row)
             fresh = self._row(question, serial=1 if row is None else row.serial + 1)
             session.add(fresh)
+            asked = _approval(fresh)
+            await self._notices.asked(session, asked)
             await append(session, _asked(fresh))
-            return _approval(fresh), True
+        self._notices.announce()
+        return asked, True
 
     def use(self, connection: Connection, approval: str) -> None:
         """Spend a yes, inside the transaction that claims the call.
@@ -147,8 +184,16 @@ class Approvals:
         async with self._store.read() as session:
             return tuple(_approval(row) for row in await session.scalars(query))
 
-    async def answer(self, approval: str, principal: Principal, answer: ApprovalAnswer) -> Approval:
+    async def answer(
+        self, approval: str, principal: Principal, answer: ApprovalAnswer, *, once: Once | None = None
+    ) -> Approval:
         """Take a person's answer, store it, then tell `on_answer`. The same person may repeat the same answer.
+
+        Args:
+            approval: id of the question.
+            principal: who answers.
+            answer: what they say.
+            once: makes sure that it was not taken before, where it came in a way in which it could come again.
 
         Raises:
             NotFoundError: there is no such approval.
@@ -170,21 +215,42 @@ class Approvals:
                     "The answer is about other arguments than the question.",
                     mend="Read the approval again and answer with its arguments_hash.",
                 )
-            if not _is_repeated(row, principal, answer):
+            repeated = _is_repeated(row, principal, answer)
+            if not repeated:
                 self._take(row, principal, answer)
-                await append(session, _decided(row, principal))
+            if once is not None:
+                await once(session)
             answered = _approval(row)
+            if not repeated:
+                await self._notices.closed(session, answered)
+                await append(session, _decided(row, principal))
+        self._notices.announce()
         await self.on_answer(answered)
         return answered
 
+    async def tell_again(self, approval: str, principal: Principal) -> None:
+        """Tell `on_answer` of an approval once more, where it is this principal's answer that stands.
+
+        Raises:
+            NotFoundError: there is no such approval.
+        """
+        answered = await self.get(approval)
+        if answered.decided_by == principal.name:
+            await self.on_answer(answered)
+
     async def cancel_of_episode(self, episode: str) -> None:
         """Withdraw the open questions of an episode: nobody waits for their answers any more."""
+        waiting = select(ApprovalRow).where(ApprovalRow.episode == episode, ApprovalRow.status.in_(_OPEN))
         async with self._store.write() as session:
-            await session.execute(
-                update(ApprovalRow)
-                .where(ApprovalRow.episode == episode, ApprovalRow.status.in_(_OPEN))
-                .values(status=ApprovalStatus.CANCELLED)
-            )
+            for row in (await session.scalars(waiting.order_by(ApprovalRow.id).with_for_update())).all():
+                await self._withdraw(session, row)
+        self._notices.announce()
+
+    async def _withdraw(self, session: AsyncSession, row: ApprovalRow) -> None:
+        unanswered = row.status == ApprovalStatus.PENDING
+        row.status = ApprovalStatus.CANCELLED
+        if unanswered:
+            await self._notices.closed(session, _approval(row))
 
     def _take(self, row: ApprovalRow, principal: Principal, answer: ApprovalAnswer) -> None:
         now = utc_now()

@@ -9,7 +9,7 @@ from practicum.contracts.audit import Action
 from practicum.contracts.base import utc_now
 from practicum.contracts.issuers import Issuer
 from practicum.errors import ConflictError, NotFoundError, RequestError, UpstreamError
-from practicum_gateway.access.principals import Principal
+from practicum_gateway.access.principals import WEBHOOK, Principal
 from practicum_gateway.access.provider_keys import ProviderKeys
 from practicum_gateway.access.tokens import Token, principal_of
 from practicum_gateway.audit.log import Deed, append
@@ -83,12 +83,17 @@ class Issuers:
         )
 
     def require_free(self, principal: str) -> None:
-        """Refuse a name that only tokens of an issuer may bear.
+        """Refuse a name that only tokens of an issuer may bear, or who answers through a webhook.
 
         Raises:
-            ConflictError: it begins as the names of an issuer's principals do.
+            ConflictError: it begins as these names do.
         """
         prefix, mark, _ = principal.partition(":")
+        if mark and prefix == WEBHOOK:
+            raise ConflictError(
+                f"Names that begin with '{WEBHOOK}:' are those of people who answer through webhooks.",
+                mend="Choose another name for the key's principal.",
+            )
         if mark and prefix in self._trusted:
             raise ConflictError(
                 f"Names that begin with '{prefix}:' are those of the issuer '{prefix}'.",
@@ -151,6 +156,8 @@ class Issuers:
             ) from None
 
     def _require_apart(self, issuer: Issuer) -> None:
+        if issuer.name == WEBHOOK:
+            raise ConflictError("Who answers through a webhook is named so.", mend="Choose another name.")
         for other in self.list():
             same = (other.issuer, other.audience) == (issuer.issuer, issuer.audience)
             if same and other.name != issuer.name:

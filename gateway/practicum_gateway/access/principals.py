@@ -9,6 +9,9 @@ from practicum_gateway.audit.who import Who
 CALLERS = frozenset({Role.ADMIN, Role.DEVELOPER, Role.AGENT})
 """The roles that may call tools. A worker calls only for an episode, in the name of that episode's principal."""
 
+WEBHOOK = "webhook"
+"""How the names of people begin who answer through a webhook: `webhook:chat:ada`. No key and no token bears one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:

@@ -14,6 +14,7 @@ from practicum_gateway.store import (
     practice_tables,
     record_tables,
     secret_tables,
+    webhook_tables,
 )
 from practicum_gateway.store.engine import Base
 
@@ -29,6 +30,7 @@ TABLES = (
     practice_tables,
     record_tables,
     secret_tables,
+    webhook_tables,
 )
 """The modules that define tables."""
 

@@ -22,6 +22,7 @@ from practicum.cli import (
     tools,
     train,
     trajectories,
+    webhooks,
 )
 from practicum.cli.apply import EPILOG as APPLY_EPILOG
 from practicum.cli.apply import apply
@@ -64,6 +65,7 @@ app.add_typer(access.rules_app, name="rules")
 app.add_typer(access.access_app, name="access")
 app.add_typer(access.keys_app, name="keys")
 app.add_typer(issuers.app, name="issuers")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(audit.app, name="audit")
 app.add_typer(access.secrets_app, name="secrets")
 app.add_typer(tenants.app, name="tenants")

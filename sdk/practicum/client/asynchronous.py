@@ -19,6 +19,7 @@ from practicum.client.calls import (
     tools,
     trajectories,
     undoing,
+    webhooks,
 )
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
@@ -121,6 +122,16 @@ class AsyncIssuers(AsyncResource):
     list = AsyncEndpoint(issuers.fetch_all)
     get = AsyncEndpoint(issuers.get)
     remove = AsyncEndpoint(issuers.remove)
+
+
+class AsyncWebhooks(AsyncResource):
+    """Who is told of approvals elsewhere, and may answer there."""
+
+    add = AsyncEndpoint(webhooks.add)
+    list = AsyncEndpoint(webhooks.fetch_all)
+    test = AsyncEndpoint(webhooks.try_out)
+    rotate = AsyncEndpoint(webhooks.rotate)
+    remove = AsyncEndpoint(webhooks.remove)
 
 
 class AsyncAudit(AsyncResource):
@@ -281,6 +292,7 @@ class AsyncPracticum:
         self.rules = AsyncRules(self._transport)
         self.keys = AsyncKeys(self._transport)
         self.issuers = AsyncIssuers(self._transport)
+        self.webhooks = AsyncWebhooks(self._transport)
         self.audit = AsyncAudit(self._transport)
         self.secrets = AsyncSecrets(self._transport)
         self.tenants = AsyncTenants(self._transport)

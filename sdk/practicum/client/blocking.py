@@ -18,6 +18,7 @@ from practicum.client.calls import (
     tools,
     trajectories,
     undoing,
+    webhooks,
 )
 from practicum.client.calls import episodes as calls
 from practicum.client.calls.episodes import EpisodeOptions
@@ -122,6 +123,16 @@ class Issuers(Resource):
     list = Endpoint(issuers.fetch_all)
     get = Endpoint(issuers.get)
     remove = Endpoint(issuers.remove)
+
+
+class Webhooks(Resource):
+    """Who is told of approvals elsewhere, and may answer there."""
+
+    add = Endpoint(webhooks.add)
+    list = Endpoint(webhooks.fetch_all)
+    test = Endpoint(webhooks.try_out)
+    rotate = Endpoint(webhooks.rotate)
+    remove = Endpoint(webhooks.remove)
 
 
 class Audit(Resource):
@@ -329,6 +340,7 @@ class Practicum:
         self.rules = Rules(self._transport)
         self.keys = Keys(self._transport)
         self.issuers = Issuers(self._transport)
+        self.webhooks = Webhooks(self._transport)
         self.audit = Audit(self._transport)
         self.secrets = Secrets(self._transport)
         self.tenants = Tenants(self._transport)

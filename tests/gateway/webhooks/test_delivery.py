@@ -1,0 +1,233 @@
+"""Delivery: written with the question, carried until it arrives, by nobody who would wait for anybody else."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import func, select, update
+
+from practicum.contracts.access import Approval, ApprovalAnswer, Role
+from practicum.contracts.base import utc_now
+from practicum.contracts.webhooks import NewWebhook, WebhookRequest
+from practicum_gateway.access.approvals import Approvals, Question
+from practicum_gateway.access.principals import Principal
+from practicum_gateway.audit.log import entry_of
+from practicum_gateway.store.audit_tables import AuditRow
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.vault import Vault, new_key
+from practicum_gateway.store.webhook_tables import WebhookMessageRow
+from practicum_gateway.webhooks.couriers import Couriers
+from practicum_gateway.webhooks.delivery import pause_after
+from practicum_gateway.webhooks.outbox import Outbox
+from practicum_gateway.webhooks.webhooks import Webhooks
+from tests.gateway.access.test_approvals import BOB, QUESTION, YES
+from tests.gateway.conftest import until
+from tests.gateway.webhooks.chat import Chat
+
+VAULT = Vault(new_key())
+BASE = "http://gateway.example"
+
+
+class Office:
+    """Approvals of a tenant, with webhooks that try again at once."""
+
+    def __init__(self, store: Store, *, seconds: int = 86_400, public_url: str | None = None) -> None:
+        self.store = store
+        outbox = Outbox("sales", public_url)
+        self.webhooks = Webhooks(store, VAULT, outbox, Couriers(store, pause=lambda _: 0.02, seconds=5))
+        self.approvals = Approvals(store, seconds=seconds, notices=outbox)
+
+    async def add(self, url: str, name: str = "chat") -> NewWebhook:
+        request = WebhookRequest(name=name, url=f"{url}/hook?token=canary", private_network=True)
+        return await self.webhooks.add(request, answers_at=BASE)
+
+    async def ask(self, question: Question = QUESTION) -> Approval:
+        return (await self.approvals.ask(question))[0]
+
+    async def waiting(self) -> int:
+        async with self.store.read() as session:
+            return await session.scalar(select(func.count()).select_from(WebhookMessageRow)) or 0
+
+    async def all_told(self) -> None:
+        """Wait until no message is left."""
+        for _ in range(500):
+            if await self.waiting() == 0:
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError("messages are left")
+
+    async def noted(self, action: str) -> list[dict[str, object]]:
+        async with self.store.read() as session:
+            rows = await session.scalars(select(AuditRow).where(AuditRow.action == action))
+            return [{"actor": row.actor, **(entry_of(row).details or {})} for row in rows]
+
+
+@pytest.fixture
+async def office(store: Store) -> AsyncIterator[Office]:
+    office = Office(store)
+    await office.webhooks.open()
+    yield office
+    await office.webhooks.close()
+
+
+async def test_a_question_arrives_signed_and_its_end_too(office: Office, chat: Chat) -> None:
+    made = await office.add(chat.url)
+    asked = await office.ask()
+    await until(lambda: chat.kinds == ["approval.requested"])
+    (told,) = chat.told
+    assert told.is_signed_with(made.secret)
+    assert not told.is_signed_with(made.answer_secret)
+    assert told.data is not None
+    url = f"{BASE}/v1/approvals/{asked.id}"
+    assert told.data["answer_url"] == f"{url}/callback?webhook=sales.chat"
+    assert (told.data["url"], told.data["preview_url"]) == (url, f"{url}/preview")
+    shared = ("tool", "effect", "arguments", "arguments_hash", "requested_by", "rule", "status")
+    assert {name: told.data[name] for name in shared} == {
+        name: value for name, value in asked.model_dump(mode="json").items() if name in shared
+    }
+    await office.approvals.answer(asked.id, BOB, YES)
+    await until(lambda: chat.kinds == ["approval.requested", "approval.decided"])
+    (decided,) = chat.arrived("approval.decided")
+    assert (decided["status"], decided["decided_by"], decided["answer_url"]) == ("approved", "bob", None)
+    await office.all_told()
+    (shown,) = await office.webhooks.list()
+    assert shown.last is not None
+    assert (shown.last.ok, shown.waiting, shown.origin) == (True, 0, chat.url)
+
+
+async def test_what_fails_is_sent_again_under_the_same_id(
+    office: Office, chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = await office.add(chat.url)
+    chat.moods = [500, 307, 429]
+    await office.ask()
+    await until(lambda: len(chat.told) == 4)
+    assert len({told.id for told in chat.told}) == 1
+    assert [told.status for told in chat.told] == [500, 307, 429, 204]
+    assert "answered 500" in caplog.text
+    for secret in (made.secret, made.answer_secret, "canary", '"amount"'):
+        assert secret not in caplog.text
+
+
+async def test_a_slow_and_a_dead_receiver_hold_up_nobody(office: Office, chat: Chat) -> None:
+    await office.add("http://127.0.0.1:9", "dead")
+    await office.add(chat.url, "first")
+    chat.moods = ["hold"]
+    began = time.monotonic()
+    await office.ask()
+    await until(lambda: chat.moods == [])
+    await office.add(chat.url, "second")
+    another = await office.ask(replace(QUESTION, key="k2"))
+    await until(lambda: [asked["approval"] for asked in chat.arrived("approval.requested")] == [another.id])
+    assert time.monotonic() - began < 4
+    listed = {each.name: each for each in await office.webhooks.list()}
+    assert listed["dead"].failures > 0
+    assert listed["dead"].last is not None
+    assert "cannot be reached" in listed["dead"].last.said
+    assert listed["first"].waiting == 2
+
+
+async def test_what_a_gateway_left_undelivered_the_next_one_delivers(store: Store, chat: Chat) -> None:
+    before = Office(store)
+    await before.webhooks.open()
+    made = await before.add(chat.url)
+    chat.moods = [503]
+    await before.webhooks._couriers.close()  # pyright: ignore[reportPrivateUsage]  # as if the process had ended
+    asked = await before.ask()
+    assert chat.told == []
+    after = Office(store)
+    await after.webhooks.open()
+    await until(lambda: len(chat.arrived("approval.requested")) == 1)
+    await after.webhooks.close()
+    assert chat.arrived("approval.requested")[0]["approval"] == asked.id
+    assert chat.told[-1].is_signed_with(made.secret)
+
+
+async def test_nobody_answered_in_time(store: Store, chat: Chat) -> None:
+    office = Office(store, seconds=1, public_url="https://agents.example.com")
+    await office.webhooks.open()
+    await office.add(chat.url)
+    asked = await office.ask()
+    await until(lambda: "approval.expired" in chat.kinds, 5)
+    assert chat.kinds == ["approval.requested", "approval.expired"]
+    (expired,) = chat.arrived("approval.expired")
+    assert (expired["approval"], expired["answer_url"], expired["status"]) == (asked.id, None, "expired")
+    assert expired["url"] == f"https://agents.example.com/v1/approvals/{asked.id}", "what was set goes first"
+    await office.webhooks.close()
+
+
+async def test_a_question_that_nobody_waits_for_is_withdrawn(office: Office, chat: Chat) -> None:
+    await office.add(chat.url)
+    first = await office.ask(replace(QUESTION, episode="e1"))
+    await until(lambda: len(chat.told) == 1)
+    await office.ask(replace(QUESTION, episode="e1", rule="stricter"))
+    await until(lambda: len(chat.told) == 3)
+    await office.approvals.cancel_of_episode("e1")
+    await until(lambda: len(chat.told) == 4)
+    assert sorted(chat.kinds) == ["approval.requested"] * 2 + ["approval.withdrawn"] * 2
+    assert first.id in {data["approval"] for data in chat.arrived("approval.withdrawn")}
+    await office.all_told()
+
+
+async def test_a_question_that_is_closed_before_it_was_told_is_asked_no_more(office: Office, chat: Chat) -> None:
+    await office.add(chat.url)
+    chat.moods = [500] * 1000
+    asked = await office.ask()
+    await until(lambda: len(chat.told) >= 1)
+    await office.approvals.answer(asked.id, BOB, ApprovalAnswer(approve=False, arguments_hash="a" * 64))
+    chat.moods = []
+    await until(lambda: len(chat.arrived("approval.decided")) == 1)
+    assert chat.arrived("approval.requested") == []
+    await office.all_told()
+    assert await office.noted("webhook.gave_up") == []
+
+
+async def test_what_is_given_up_is_in_the_audit_log(
+    office: Office, chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
+    await office.add(chat.url)
+    chat.moods = [410, *[500] * 1000]
+    gone = await office.ask()
+    await until(lambda: len(chat.told) == 1)
+    late = await office.ask(replace(QUESTION, key="k2"))
+    await until(lambda: len(chat.told) == 2)
+    moment = utc_now() - timedelta(seconds=1)
+    async with office.store.write() as session:
+        for_good = WebhookMessageRow.kind == "approval.requested"
+        await session.execute(update(WebhookMessageRow).where(for_good).values(ends=moment))
+    await until(lambda: caplog.text.count("is given up") == 2)
+    noted = await office.noted("webhook.gave_up")
+    assert [(each["actor"], each["approval"]) for each in noted] == [("gateway", gone.id), ("gateway", late.id)]
+    assert (noted[0]["attempts"], noted[0]["said"]) == (1, "answered 410")
+
+
+async def test_other_secrets_and_the_old_ones_for_a_while(office: Office, chat: Chat) -> None:
+    first = await office.add(chat.url)
+    second = await office.webhooks.rotate("chat", timedelta(hours=1))
+    await office.ask()
+    await until(lambda: len(chat.told) == 1)
+    assert chat.told[0].is_signed_with(first.secret)
+    assert chat.told[0].is_signed_with(second.secret)
+    third = await office.webhooks.rotate("chat", timedelta(0))
+    await office.ask(replace(QUESTION, key="k2"))
+    await until(lambda: len(chat.told) == 2)
+    assert chat.told[1].is_signed_with(third.secret)
+    assert not chat.told[1].is_signed_with(second.secret)
+    assert [entry["actor"] for entry in await office.noted("webhook.rotated")] == ["gateway"] * 2
+
+
+async def test_who_answered_without_a_webhook_is_told_to_nobody(office: Office) -> None:
+    asked = await office.ask()
+    await office.approvals.answer(asked.id, Principal(name="eve", role=Role.APPROVER, key_id="k"), YES)
+    assert await office.waiting() == 0
+
+
+def test_pauses_grow_and_differ() -> None:
+    pauses = [pause_after(tries) for tries in range(1, 31)]
+    assert 0.8 <= pauses[0] <= 1.2
+    assert max(pauses) <= 3600 * 1.2
+    assert 12 * 3600 < sum(pauses) < 30 * 3600
+    assert len(set(pauses)) == len(pauses)
