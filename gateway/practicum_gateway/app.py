@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from opentelemetry.sdk.trace import SpanProcessor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.routing import Route
 from starlette.types import Lifespan
 
 from practicum.contracts.models import Provider
@@ -58,6 +59,8 @@ from practicum_gateway.http import (
 from practicum_gateway.http.audited import Acting, Watched
 from practicum_gateway.http.drain import Drain, Drained
 from practicum_gateway.http.health import Readiness
+from practicum_gateway.http.mcp import PATH as MCP_PATH
+from practicum_gateway.http.mcp import McpEndpoint
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
 from practicum_gateway.invocation.artifacts import Artifacts
@@ -316,6 +319,8 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None, drain: Drain |
     app.state.readiness = Readiness(drain)
     for router in ROUTERS:
         app.include_router(router)
+    endpoint = McpEndpoint(origins=settings.mcp_origins, most=settings.body_bytes)
+    app.router.routes.append(Route(MCP_PATH, endpoint))
     describe_problems(app)
     return app
 

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from practicum.errors import ConfigurationError
 
 _PREFIX = "PRACTICUM_"
 _MASTER_KEY_BYTES = 32
+_ORIGIN = r"[a-z][a-z0-9+.-]*://[a-z0-9.:_\[\]-]+"
 
 
 class Settings(BaseModel):
@@ -38,6 +40,10 @@ class Settings(BaseModel):
         body_bytes: the largest request body.
         document_bytes: the largest body of a registration, which may carry a document.
         audit_days: how long entries of the audit log are kept; for ever when absent.
+        mcp_tool_tokens: the most tokens of tool definitions that a list of the MCP endpoint holds; above, two tools
+            find and call the others.
+        mcp_origins: origins of web pages that may use the MCP endpoint, such as `https://inspector.example.com`,
+            separated by commas in the environment.
         drain_grace_seconds: how long new work is still taken after a signal to end, while readiness is false already.
         drain_seconds: how long what is under way may take after that.
     """
@@ -63,6 +69,8 @@ class Settings(BaseModel):
     body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     document_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
     audit_days: int | None = Field(default=None, ge=1)
+    mcp_tool_tokens: int = Field(default=20_000, ge=0)
+    mcp_origins: tuple[str, ...] = ()
     drain_grace_seconds: float = Field(default=0.0, ge=0, le=600)
     drain_seconds: float = Field(default=30.0, ge=0, le=3600)
 
@@ -85,6 +93,18 @@ class Settings(BaseModel):
             return [base64.b64decode(key.strip(), validate=True) for key in value.split(",")]
         except binascii.Error as error:
             raise ValueError("it is not base64, separated by commas") from error
+
+    @field_validator("mcp_origins", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [origin.strip() for origin in value.split(",")] if isinstance(value, str) else value
+
+    @field_validator("mcp_origins")
+    @classmethod
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(re.fullmatch(_ORIGIN, origin) for origin in value):
+            raise ValueError("each must be scheme://host or scheme://host:port, in lower case and without a path")
+        return value
 
     @field_validator("former_master_keys")
     @classmethod

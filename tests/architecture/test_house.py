@@ -18,6 +18,7 @@ MOST_LINES = 400
 BOUNDARIES = {
     "connectors/practicum_connectors/conformance/runner.py",
     "gateway/practicum_gateway/http/middleware.py",
+    "gateway/practicum_gateway/mcp/server.py",
     "gateway/practicum_gateway/models/provider_errors.py",
     "workflows/practicum_workflows/boundary.py",
 }

@@ -54,6 +54,25 @@ def explain(rules: RuleSet, tool: Tool, actor: Actor, arguments: JsonObject) -> 
     return PreparedRules(rules).explain(tool, actor, arguments)
 
 
+def possible(rules: RuleSet, tool: Tool, actor: Actor) -> frozenset[Outcome]:
+    """What could be decided about calls of a tool, whatever their arguments.
+
+    Args:
+        rules: the rules in force; the defaults stand behind them.
+        tool: what would be called.
+        actor: on whose behalf.
+    """
+    if actor.role not in CALLERS:
+        return frozenset({Outcome.DENY})
+    found: set[Outcome] = set()
+    for rule in (*rules.rules, *DEFAULTS.rules):
+        if _of_another(rule, tool, actor) is None:
+            found.add(rule.outcome)
+            if rule.arguments is None:
+                break
+    return frozenset(found)
+
+
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """A rule with what is made of it once: its revision, and what holds arguments against its schema."""
@@ -147,7 +166,14 @@ def revision_of(rule: Rule) -> str:
 
 def _why_not(prepared: _Prepared, tool: Tool, actor: Actor, arguments: JsonObject) -> str | None:
     """Why a rule does not speak of a call; None where it does."""
-    rule = prepared.rule
+    missed = _of_another(prepared.rule, tool, actor)
+    if missed is None and prepared.validator is not None and not prepared.validator.is_valid(arguments):
+        return "The arguments do not fit its schema."
+    return missed
+
+
+def _of_another(rule: Rule, tool: Tool, actor: Actor) -> str | None:
+    """Why a rule speaks of no call of the tool by this actor; None where its arguments decide."""
     if not any(fnmatchcase(tool.address, pattern) for pattern in rule.tools):
         return f"It speaks of {', '.join(rule.tools) or 'no tool'}, not of {tool.address}."
     if rule.effects and tool.effect not in rule.effects:
@@ -156,8 +182,6 @@ def _why_not(prepared: _Prepared, tool: Tool, actor: Actor, arguments: JsonObjec
         return f"It speaks of the roles {', '.join(rule.roles)}, not of {actor.role}."
     if rule.principals and not any(fnmatchcase(actor.name, pattern) for pattern in rule.principals):
         return f"It speaks of {', '.join(rule.principals)}, not of {actor.name}."
-    if prepared.validator is not None and not prepared.validator.is_valid(arguments):
-        return "The arguments do not fit its schema."
     return None
 
 

@@ -15,6 +15,7 @@ from practicum_gateway.house import House
 from practicum_gateway.http.middleware import GUARDED
 
 _LONGEST_METHOD = 10
+_MCP = "/mcp"
 
 
 class Watched:
@@ -34,7 +35,7 @@ class Watched:
             return
 
         async def send_noting_refusal(message: Message) -> None:
-            if message["type"] == "http.response.start" and _is_refusal(message["status"]):
+            if message["type"] == "http.response.start" and _is_refusal(scope, message["status"]):
                 _house(scope).audit.refused(_refused(scope, message["status"]))
             await send(message)
 
@@ -58,13 +59,16 @@ class Acting:
             await self._app(scope, receive, send)
 
 
-def _is_refusal(status: int) -> bool:
+def _is_refusal(scope: Scope, status: int) -> bool:
+    if status == HTTPStatus.METHOD_NOT_ALLOWED and getattr(scope.get("route"), "path", None) == _MCP:
+        return False  # older clients ask in this way whether there is a stream
     return HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.CONFLICT
 
 
 def _refused(scope: Scope, status: int) -> Refused:
     principal, client = _principal(scope), scope.get("client")
-    template = getattr(scope.get("route"), "path", f"{GUARDED}...")
+    begins = next(path for path in GUARDED if scope["path"].startswith(path))
+    template = getattr(scope.get("route"), "path", f"{begins}...")
     return Refused(
         who=NOBODY if principal is None else principal.who,
         subject=f"{scope['method'][:_LONGEST_METHOD]} {template}",

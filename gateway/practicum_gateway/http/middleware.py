@@ -30,8 +30,8 @@ from practicum_gateway.telemetry import current_trace_id, parent_of
 
 logger = logging.getLogger("practicum_gateway")
 
-GUARDED = "/v1/"
-"""Everything below it needs a key."""
+GUARDED = ("/v1/", "/mcp")
+"""Every path that begins so needs a key."""
 _SIGNED = re.compile(r"/v1/approvals/[^/]+/callback")
 """But for answers through webhooks (POST): those are known by their signature, for which the body is needed."""
 _BODY_SECONDS = 30.0

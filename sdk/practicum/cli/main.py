@@ -16,6 +16,7 @@ from practicum.cli import (
     episodes,
     evaluation,
     issuers,
+    mcp,
     models,
     path,
     tenants,
@@ -64,6 +65,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(access.rules_app, name="rules")
 app.add_typer(access.access_app, name="access")
 app.add_typer(access.keys_app, name="keys")
+app.add_typer(mcp.app, name="mcp")
 app.add_typer(issuers.app, name="issuers")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(audit.app, name="audit")

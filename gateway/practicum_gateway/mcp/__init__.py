@@ -1,0 +1,1 @@
+"""The Model Context Protocol: the gateway's tools for any MCP client."""
