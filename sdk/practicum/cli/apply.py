@@ -92,7 +92,7 @@ def _undeclared(gateways: Gateways, tenants: tuple[WantedTenant, ...]) -> tuple[
     if names <= {MAIN}:
         return ()
     why = "not in the file; a tenant is removed by `practicum tenants remove` alone"
-    return tuple(Left(tenant=name, what=What.TENANT, name=name, why=why) for name in sorted(gateways.others() - names))
+    return tuple(Left(tenant=MAIN, what=What.TENANT, name=name, why=why) for name in sorted(gateways.others() - names))
 
 
 def _show(plan: Plan, *, as_json: bool) -> None:

@@ -90,6 +90,8 @@ class Applying:
             self._put_rules(client, step, plan)
         elif step.what is What.MODEL:
             self._model(client, step)
+        elif step.what is What.WEBHOOK:
+            self._webhook(client, step)
         elif step.do is Do.REMOVE:
             client.issuers.remove(step.name)
         else:
@@ -152,6 +154,13 @@ class Applying:
                 f"The connector '{step.name}' or its document has changed since the plan was made.",
                 mend=_CHANGED_MEANWHILE,
             )
+
+    def _webhook(self, client: Practicum, step: Step) -> None:
+        if step.do is Do.REMOVE:
+            client.webhooks.remove(step.name)
+            return
+        webhook = _named(self._wanted[step.tenant].webhooks, lambda each: each.request.name, step.name)
+        self._gateways.add_webhook(step.tenant, webhook, anew=step.do is Do.REPLACE)
 
     def _model(self, client: Practicum, step: Step) -> None:
         if step.do is Do.REMOVE:

@@ -57,7 +57,7 @@ def connect_to(tenant: str, key: str | None) -> Practicum:
             f"The key that is given for the tenant '{tenant}' is of another one.",
             mend=f"Have one made with `practicum tenants key {tenant}`." if tenant != MAIN else f"Mend {KEY_VARIABLE}.",
         )
-    return Practicum(url, given, tenant=None if tenant == MAIN else tenant)
+    return Practicum(url, given, tenant=tenant)  # a token may open several
 
 
 def connect_async() -> AsyncPracticum:

@@ -6,20 +6,25 @@ from collections.abc import Iterator
 from practicum.cli.output import say, short
 from practicum.contracts.comparison import Difference
 from practicum.contracts.connectors import Change
-from practicum.declaration import Do, Left, Plan, Step
+from practicum.declaration import Do, Left, Plan, Step, What
 
 _MARKS = {Do.CREATE: "+", Do.REMOVE: "-"}
 _STYLES = {"+": "green", "-": "red", "~": "yellow"}
 _WORDS = {
     Do.CREATE: "new",
-    Do.CHANGE: "changes",
-    Do.REPLACE: "is removed and registered anew: its calls are refused for a moment",
+    Do.CHANGE: "changed",
+    Do.REPLACE: "removed and registered anew",
     Do.HOLD: "calls of the connectors that change are denied until the new rules are in force",
     Do.ADD_VERSION: "a version is registered; the alias goes on naming what was promoted",
     Do.ACCEPT: "breaking changes of its document are held",
-    Do.REMOVE: "is removed",
+    Do.REMOVE: "removed",
+}
+_OF_REPLACED = {
+    What.CONNECTOR: "; its calls are refused for a moment",
+    What.WEBHOOK: ", with other secrets; messages that wait are lost",
 }
 _WIDTH = 60
+_WHOLE = 1_000_000
 _MOST_CHANGES = 40
 
 
@@ -49,9 +54,10 @@ def _name(one: Step | Left) -> str:
 def _show_step(step: Step) -> None:
     mark = _MARKS.get(step.do, "~")
     tools = f", {step.tools} tools" if step.tools is not None else ""
-    say(f"  {mark} {_name(step)}: {_WORDS[step.do]}{tools}", _STYLES[mark])
+    more = _OF_REPLACED.get(step.what, "") if step.do is Do.REPLACE else ""
+    say(f"  {mark} {_name(step)}: {_WORDS[step.do]}{more}{tools}", _STYLES[mark])
     for difference in step.fields:
-        say(f"      {_told(difference)}")
+        say(f"      {_told(difference, new=step.do is Do.CREATE)}")
     for line in (*_changes(step.served, "      "), *_changes(step.held, "    ! breaks calls: ")):
         say(line)
     for why in (step.waits, step.refused):
@@ -59,13 +65,15 @@ def _show_step(step: Step) -> None:
             say(f"      {'not done' if step.refused else 'waits'}: {why}", "bold")
 
 
-def _told(difference: Difference) -> str:
+def _told(difference: Difference, *, new: bool) -> str:
+    # A rule is shown whole: whoever says yes has to see what it allows.
+    width = _WHOLE if difference.where.startswith(("rules.", "budgets.")) else _WIDTH
     if difference.secret:
-        kinds = f" ({difference.before} -> {difference.after})" if difference.before or difference.after else ""
-        return f"{difference.where}: another credential{kinds}"
+        kinds = " -> ".join(str(kind) for kind in (difference.before, difference.after) if kind)
+        return f"{difference.where}: {'a credential' if new else 'another credential'}{kinds and f' ({kinds})'}"
     if difference.before is None:
-        return f"{difference.where}: {short(difference.after, _WIDTH * 2)}"
-    return f"{difference.where}: {short(difference.before, _WIDTH)} -> {short(difference.after, _WIDTH)}"
+        return f"{difference.where}: {short(difference.after, width * 2)}"
+    return f"{difference.where}: {short(difference.before, width)} -> {short(difference.after, width)}"
 
 
 def _changes(changes: tuple[Change, ...], before: str) -> Iterator[str]:

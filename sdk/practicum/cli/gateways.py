@@ -1,23 +1,22 @@
 """The tenants of a gateway, each spoken to with a key of its own, and how they are now."""
 
-import os
+import json
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from practicum.cli.connection import connect_to
 from practicum.cli.declared import Folder
+from practicum.cli.keeping import free_path, kept
 from practicum.cli.output import remark
 from practicum.client import Practicum
 from practicum.contracts.comparison import ConnectorComparison, ModelComparison
 from practicum.contracts.promotion import Change
 from practicum.contracts.tenants import MAIN
-from practicum.declaration import Present, WantedTenant
+from practicum.declaration import Present, WantedTenant, WantedWebhook
 from practicum.errors import AccessError, ConfigurationError, PracticumError
 
 _DECIDED = (Change.PROMOTED, Change.ROLLED_BACK)
-_PRIVATE = 0o600
 
 
 class Gateways:
@@ -72,6 +71,7 @@ class Gateways:
             issuers={each.name: each for each in client.issuers.list()} if wanted.issuers is not None else {},
             models=models,
             model_names=frozenset(client.models.list()) if wanted.models is not None else frozenset(),
+            webhooks={each.name: each for each in client.webhooks.list()} if wanted.webhooks is not None else {},
             promoted=frozenset(alias for alias in moved if client.models.promotions(alias)[0].change in _DECIDED),
         )
 
@@ -93,11 +93,33 @@ class Gateways:
         """
         path = None
         if wanted.key is not None and wanted.key.startswith("file:"):
-            path = _free(Path(self._folder.place(wanted.key).partition(":")[2]))
+            path = free_path(self._folder.place(wanted.key), f"The key of the new tenant '{wanted.name}'")
         first = self._main().tenants.create(wanted.name, admin=wanted.admin).key
         client = self._connect(wanted.name, first.key)
-        if path is None or not _kept(path, first.key):
+        if path is None or not kept(path, first.key):
             self._stack.callback(_withdraw, client, first.info.id, wanted.name)
+
+    def add_webhook(self, tenant: str, webhook: WantedWebhook, *, anew: bool) -> None:
+        """Have somebody told of approvals; the secrets go to the file that is named for them.
+
+        Args:
+            tenant: in which tenant.
+            webhook: who.
+            anew: whether one of the same name is removed first.
+
+        Raises:
+            ConfigurationError: they cannot be written there.
+            RequestError: its address does not fit.
+        """
+        client, request, path = self.of(tenant), webhook.request, None
+        if webhook.secrets is not None:
+            path = free_path(self._folder.place(webhook.secrets), f"The secrets of the webhook '{request.name}'")
+        if anew:
+            client.webhooks.remove(request.name)
+        made = client.webhooks.add(request.name, request.url, private_network=request.private_network)
+        text = json.dumps({"secret": made.secret, "answer_secret": made.answer_secret})
+        if path is None or not kept(path, text):
+            remark(f"`practicum webhooks rotate {request.name} --grace 0` prints secrets of the webhook")
 
     def _main(self) -> Practicum:
         return self._clients.get(MAIN) or self._connect(MAIN, None)
@@ -138,27 +160,6 @@ def _missing(wanted: WantedTenant) -> Present:
         connectors={spec.name: ConnectorComparison(known=False, digest="") for spec in wanted.connectors or ()},
         models={spec.alias: ModelComparison(known=False) for spec in wanted.models or ()},
     )
-
-
-def _free(path: Path) -> Path:
-    """A path at which a file can be made."""
-    if path.exists() or not os.access(path.parent, os.W_OK):
-        raise ConfigurationError(
-            f"The key of the new tenant cannot be written to {path}.",
-            mend="Make its folder, and take an empty file away: what is there is not overwritten.",
-        )
-    return path
-
-
-def _kept(path: Path, key: str) -> bool:
-    """Write a key where only this user can read it; whether that was possible."""
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "w") as file:
-            file.write(f"{key}\n")
-    except OSError:
-        remark(f"{path} cannot be written; the tenant's first key is withdrawn: `practicum tenants key` makes another")
-        return False
-    return True
 
 
 def _withdraw(client: Practicum, key: str, tenant: str) -> None:

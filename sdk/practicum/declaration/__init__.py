@@ -1,7 +1,7 @@
 """Declarations: a file that says what a gateway should be, and what it differs in from the one that is. Pure."""
 
 from practicum.declaration.faults import Faults, Source
-from practicum.declaration.form import Reader, WantedTenant, wanted_of
+from practicum.declaration.form import Reader, WantedTenant, WantedWebhook, wanted_of
 from practicum.declaration.plan import Present, held_by, planned, rule_change
 from practicum.declaration.rules import HOLD, RuleChange
 from practicum.declaration.steps import Do, Left, Plan, Step, What
@@ -18,6 +18,7 @@ __all__ = [
     "Source",
     "Step",
     "WantedTenant",
+    "WantedWebhook",
     "What",
     "held_by",
     "planned",

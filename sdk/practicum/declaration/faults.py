@@ -39,12 +39,13 @@ class Faults:
             keys: every key that is known somewhere, for who mistyped one.
         """
         self._keys = sorted(set(keys))
-        self._found: list[FieldProblem] = []
+        self._found: list[tuple[str, int, FieldProblem]] = []
 
     def add(self, source: Source, path: Path, what: str) -> None:
         """Note that something is wrong at a place."""
-        where = f"{source.name}:{source.line_of(path)} {'.'.join(map(str, path))}".rstrip()
-        self._found.append(FieldProblem(where=where, what=what))
+        line = source.line_of(path)
+        where = f"{source.name}:{line} {'.'.join(map(str, path))}".rstrip()
+        self._found.append((source.name, line, FieldProblem(where=where, what=what)))
 
     def made(self, form: type[V], fields: object, source: Source, path: Path) -> V | None:
         """A value from what a file says; where it does not fit, None, and the faults are noted.
@@ -74,9 +75,10 @@ class Faults:
             ConfigurationError: something was.
         """
         if self._found:
+            many = "a fault" if len(self._found) == 1 else f"{len(self._found)} faults"
             raise ConfigurationError(
-                f"{name} cannot be used as it stands: {len(self._found)} faults. Nothing was changed.",
-                errors=tuple(self._found),
+                f"{name} cannot be used as it stands: it has {many}. Nothing was changed.",
+                errors=tuple(fault for *_, fault in sorted(self._found, key=lambda found: found[:2])),
                 mend="Mend these places; docs/declaration.md shows every key.",
             )
 

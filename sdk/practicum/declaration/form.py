@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from practicum.contracts.access import Budget, PrincipalName, Rule, RuleSet
 from practicum.contracts.base import JsonObject, Name, Value
 from practicum.contracts.connectors import ConnectorLimits, ConnectorSpec, PracticeSpec
 from practicum.contracts.issuers import Issuer
 from practicum.contracts.models import ExampleSet, ModelSpec, Sampling
+from practicum.contracts.webhooks import WebhookRequest
 from practicum.declaration.faults import Faults, Path, Source
 from practicum.declaration.references import CREDENTIALS, followed, is_place
 from practicum.errors import ConfigurationError
@@ -19,6 +20,7 @@ VERSION = 1
 """Of the form of declarations, the value of `practicum`."""
 _ADDRESS = ("http://", "https://")
 V = TypeVar("V", bound=BaseModel)
+T = TypeVar("T")
 
 
 class Reader(Protocol):
@@ -37,6 +39,12 @@ class Reader(Protocol):
         ...
 
 
+class _WebhookForm(Value):
+    url: str = Field(repr=False)
+    private_network: bool = False
+    secrets: str | None = None
+
+
 class _TenantForm(Value):
     admin: PrincipalName = "admin"
     key: str | None = None
@@ -45,6 +53,7 @@ class _TenantForm(Value):
     budgets: list[JsonValue] | None = None
     issuers: dict[Name, JsonObject] | None = None
     models: dict[Name, JsonObject] | None = None
+    webhooks: dict[Name, _WebhookForm] | None = None
 
 
 class _Form(Value):
@@ -55,6 +64,7 @@ class _Form(Value):
 _FORMS = (
     _Form,
     _TenantForm,
+    _WebhookForm,
     ConnectorSpec,
     ConnectorLimits,
     PracticeSpec,
@@ -66,6 +76,19 @@ _FORMS = (
     Sampling,
     ExampleSet,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class WantedWebhook:
+    """A webhook as it shall be.
+
+    Attributes:
+        request: what is asked for.
+        secrets: the file that its secrets are written to when it is new, if one is named.
+    """
+
+    request: WebhookRequest
+    secrets: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +104,7 @@ class WantedTenant:
         budgets: what may be spent.
         issuers: whose tokens are taken.
         models: its models.
+        webhooks: who is told of its approvals.
     """
 
     name: str
@@ -91,6 +115,7 @@ class WantedTenant:
     budgets: tuple[Budget, ...] | None = None
     issuers: tuple[Issuer, ...] | None = None
     models: tuple[ModelSpec, ...] | None = None
+    webhooks: tuple[WantedWebhook, ...] | None = None
 
 
 def wanted_of(source: Source, reader: Reader) -> tuple[WantedTenant, ...]:
@@ -138,6 +163,7 @@ class _Reading:
             budgets=budgets,
             issuers=_all(said.issuers, self._named(Issuer, "issuers", "name", said.issuers or {})),
             models=_all(said.models, self._models(said.models or {})),
+            webhooks=_all(said.webhooks, self._webhooks(said.webhooks or {})),
         )
 
     def _connectors(self, said: dict[str, JsonObject]) -> Iterator[ConnectorSpec | None]:
@@ -176,6 +202,19 @@ class _Reading:
             key = {"api_key": self._followed(given["api_key"], (*at, "api_key"))} if "api_key" in given else {}
             opened[name] = {"provider": "litellm"} | given | key
         yield from self._named(ModelSpec, "models", "alias", opened)
+
+    def _webhooks(self, said: dict[str, _WebhookForm]) -> Iterator[WantedWebhook | None]:
+        for name, given in said.items():
+            at = (*self._at, "webhooks", name)
+            fields = {
+                "name": name,
+                "url": self._followed(given.url, (*at, "url")),
+                "private_network": given.private_network,
+            }
+            if given.secrets is not None and not given.secrets.startswith("file:"):
+                self._faults.add(self._source, (*at, "secrets"), "where new secrets are written to is `file:PATH`.")
+            request = self._faults.made(WebhookRequest, fields, self._source, at)
+            yield None if request is None else WantedWebhook(request, given.secrets)
 
     def _named(self, form: type[V], section: str, key: str, said: dict[str, JsonObject]) -> Iterator[V | None]:
         """Values that stand under their names."""
@@ -229,7 +268,7 @@ class _Reading:
             return None
 
 
-def _all(said: object, found: Iterable[V | None]) -> tuple[V, ...] | None:
+def _all(said: object, found: Iterable[T | None]) -> tuple[T, ...] | None:
     """What was found, where the section was there at all."""
     made = tuple(each for each in found if each is not None)
     return None if said is None else made

@@ -1,19 +1,21 @@
 """What a tenant differs in from its declaration, in an order in which nothing is looser meanwhile than at either end.
 
 People who come by an issuer that goes are shut out first. Connectors change while their calls are denied, if the rules
-change too; then models, the new rules, and issuers that come; what is not declared is removed last.
+change too; then models, the new rules, then issuers and webhooks that come; what is not declared is removed last.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from practicum.contracts.access import RuleSet
-from practicum.contracts.comparison import ConnectorComparison, ModelComparison, differences
+from practicum.contracts.comparison import ConnectorComparison, Difference, ModelComparison, differences
 from practicum.contracts.connectors import ConnectorSpec
 from practicum.contracts.issuers import Issuer
 from practicum.contracts.models import ModelSpec, parted
-from practicum.declaration.form import WantedTenant
+from practicum.contracts.webhooks import Webhook
+from practicum.declaration.form import WantedTenant, WantedWebhook
 from practicum.declaration.rules import HOLD, RuleChange, change_of
+from practicum.declaration.said import connector_said, issuer_said, model_said, webhook_said
 from practicum.declaration.steps import Do, Left, Plan, Step, What
 
 _HARMLESS = ("auth", "limits.")
@@ -39,6 +41,7 @@ class Present:
         models: how each declared model compares.
         model_names: all aliases.
         promoted: aliases that name what somebody promoted or rolled back to.
+        webhooks: all, by name.
     """
 
     exists: bool = True
@@ -49,6 +52,7 @@ class Present:
     models: dict[str, ModelComparison] = field(default_factory=dict[str, ModelComparison])
     model_names: frozenset[str] = frozenset()
     promoted: frozenset[str] = frozenset()
+    webhooks: dict[str, Webhook] = field(default_factory=dict[str, Webhook])
 
 
 def planned(wanted: WantedTenant, present: Present, *, prune: bool = False, accept: bool = False) -> Plan:
@@ -94,16 +98,20 @@ class _Planning:
         connectors = [found for spec in wanted.connectors or () if (found := self._connector(spec))]
         models = [found for spec in _embedders_first(wanted.models or ()) if (found := self._model(spec))]
         issuers = [found for issuer in wanted.issuers or () if (found := self._issuer(issuer))]
+        webhooks = [found for webhook in wanted.webhooks or () if (found := self._webhook(webhook))]
         rules = [*self._rules()]
         held = held_by(connectors)
-        hold = [self._step(What.RULES, HOLD, Do.HOLD)] if rules and held else []
+        denied = Difference(where="denied", after=[f"{name}.*" for name in held])
+        hold = (
+            [self._step(What.RULES, HOLD, Do.HOLD).model_copy(update={"fields": (denied,)})] if rules and held else []
+        )
         extra = [*self._extra()]
         gone = [self._step(left.what, left.name, Do.REMOVE) for left in extra] if prune else []
         shut_out = [step for step in gone if step.what is What.ISSUER]
         gone = [step for step in gone if step.what is not What.ISSUER]
         left = () if prune else extra
         return Plan(
-            steps=(*tenant, *shut_out, *hold, *connectors, *models, *rules, *issuers, *gone),
+            steps=(*tenant, *shut_out, *hold, *connectors, *models, *rules, *issuers, *webhooks, *gone),
             left=(*left, *self._promoted()),
         )
 
@@ -122,7 +130,7 @@ class _Planning:
         }
         breaks = None if self._accept or not found.held else _BREAKS
         if not found.known:
-            return step.model_copy(update={"do": Do.CREATE, **told})
+            return step.model_copy(update={"do": Do.CREATE, **told, "fields": connector_said(spec)})
         if found.fields:
             refused = _ROTATED if found.rotated else breaks
             return step.model_copy(update={"do": Do.REPLACE, "refused": refused, **told})
@@ -134,7 +142,7 @@ class _Planning:
         found = self._present.models[spec.alias]
         step = self._step(What.MODEL, spec.alias, Do.CREATE)
         if not found.known:
-            return step
+            return step.model_copy(update={"fields": model_said(spec)})
         named = found.version is not None and found.version == found.names
         if named and not found.fields:
             return None
@@ -148,10 +156,18 @@ class _Planning:
     def _issuer(self, issuer: Issuer) -> Step | None:
         known = self._present.issuers.get(issuer.name)
         if known is None:
-            return self._step(What.ISSUER, issuer.name, Do.CREATE)
+            new = self._step(What.ISSUER, issuer.name, Do.CREATE)
+            return new.model_copy(update={"fields": issuer_said(issuer)})
         found = differences(known.model_dump(mode="json"), issuer.model_dump(mode="json"))
         step = self._step(What.ISSUER, issuer.name, Do.CHANGE)
         return step.model_copy(update={"fields": found}) if found else None
+
+    def _webhook(self, webhook: WantedWebhook) -> Step | None:
+        name = webhook.request.name
+        known = self._present.webhooks.get(name)
+        found = webhook_said(webhook.request, known)
+        do = Do.CREATE if known is None else Do.REPLACE
+        return self._step(What.WEBHOOK, name, do).model_copy(update={"fields": found}) if found else None
 
     def _rules(self) -> Iterator[Step]:
         if self._wanted.rules is None and self._wanted.budgets is None:
@@ -166,6 +182,12 @@ class _Planning:
             (What.CONNECTOR, wanted.connectors, present.connector_names, [s.name for s in wanted.connectors or ()]),
             (What.MODEL, wanted.models, present.model_names, [s.alias for s in wanted.models or ()]),
             (What.ISSUER, wanted.issuers, frozenset(present.issuers), [s.name for s in wanted.issuers or ()]),
+            (
+                What.WEBHOOK,
+                wanted.webhooks,
+                frozenset(present.webhooks),
+                [each.request.name for each in wanted.webhooks or ()],
+            ),
         )
         for what, spoken, there, declared in sections:
             for name in sorted(there.difference(declared)) if spoken is not None else ():

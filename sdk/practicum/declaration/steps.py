@@ -15,6 +15,7 @@ class What(StrEnum):
     RULES = "rules"
     ISSUER = "issuer"
     MODEL = "model"
+    WEBHOOK = "webhook"
 
 
 class Do(StrEnum):

@@ -226,6 +226,29 @@ def test_an_alias_that_was_promoted_is_left_and_rules_that_changed_meanwhile_are
         assert client.rules.get() == mine
 
 
+def test_a_webhook_is_added_once_and_its_secrets_go_to_their_file(folder: Path, url: str, apply: Types) -> None:
+    os.environ["HOOK"] = "http://127.0.0.1:9/canary-hook"
+    chat = {"url": "env:HOOK", "private_network": True, "secrets": "file:chat.json"}
+    tenant = Tenant(folder, url, "hooked")
+    tenant.declare(webhooks={"chat": chat})
+    added = apply("--yes")
+    assert (added.status, "origin: http://127.0.0.1:9\n" in added.out) == (0, True), added.err
+    secrets = folder / "chat.json"
+    first = json.loads(secrets.read_text())
+    assert sorted(first) == ["answer_secret", "secret"]
+    assert secrets.stat().st_mode & 0o077 == 0
+    assert apply("--dry-run").status == 0
+    os.environ["HOOK"] = "http://127.0.0.1:10/canary-hook"
+    assert told(apply("--dry-run", "--json")) == ["replace webhook chat"]
+    taken = apply("--yes")
+    assert (taken.status, "chat.json" in taken.err) == (2, True), "secrets are never overwritten"
+    secrets.unlink()
+    assert (apply("--yes").status, apply("--dry-run").status) == (0, 0)
+    assert json.loads(secrets.read_text()) != first
+    tenant.declare(webhooks={})
+    assert (apply("--prune", "--yes").status, apply("--dry-run").status) == (0, 0)
+
+
 def test_an_issuer_that_cannot_be_reached_fails_alone_and_last(folder: Path, url: str, apply: Types) -> None:
     nowhere = {"issuer": "http://127.0.0.1:9", "audience": "p", "roles": {"a": "admin"}, "private_network": True}
     tenant = Tenant(folder, url, "issuing")
