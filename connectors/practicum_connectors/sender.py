@@ -10,13 +10,15 @@ import functools
 import math
 import ssl
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import httpx
 
 from practicum_connectors.addresses import AddressError, public_address
 from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, Stream, Watch, origin_of
+from practicum_connectors.wire import STARTED, Transport
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """A longer body is cut there; what is shown to a model is far shorter."""
@@ -24,8 +26,6 @@ MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 _CONNECT_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 3.0  # shorter than servers' own (uvicorn: 5), or a reused connection may be closing already
 _ADDRESS_SECONDS = 60.0
-_STARTED = ".send_request_headers.started"
-_KEPT_ALIVE = 16
 _CONNECTIONS = 64
 _TO_ANSWER_SECONDS = 0.25
 
@@ -49,7 +49,7 @@ _Way: TypeAlias = tuple[str, ssl.SSLContext | None]
 class _Peer:
     """One origin: its connections, and the address they are bound to."""
 
-    transport: httpx.AsyncHTTPTransport
+    transport: Transport
     address: str | None = None
     until: float = 0.0
 
@@ -60,9 +60,8 @@ class _Progress:
 
     started: bool = False
 
-    async def trace(self, event: str, _: dict[str, Any]) -> None:
-        if event.endswith(_STARTED):
-            self.started = True
+    def start(self) -> None:
+        self.started = True
 
 
 @dataclass(slots=True)
@@ -99,7 +98,7 @@ class Sender:
         progress = _Progress()
         try:
             async with asyncio.timeout(timeout_seconds) as bound:
-                return await self._exchange(request, progress, timeout_seconds, tls=tls, watch=watch, bound=bound)
+                return await self._exchange(request, progress, tls=tls, watch=watch, bound=bound)
         except AddressError as error:
             return Exchange(Delivery.NOT_SENT, reason=str(error), mend=error.mend, tried=False)
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
@@ -112,23 +111,14 @@ class Sender:
         self,
         request: HttpRequest,
         progress: _Progress,
-        timeout_seconds: float,
         *,
         tls: ssl.SSLContext | None,
         watch: Watch | None,
         bound: asyncio.Timeout,
     ) -> Exchange:
-        peer = await self._peer(request, tls)
         url = httpx.URL(request.url)
-        extensions: dict[str, Any] = {
-            "timeout": {
-                "connect": min(_CONNECT_SECONDS, timeout_seconds),
-                "read": timeout_seconds,
-                "write": timeout_seconds,
-                "pool": timeout_seconds,
-            },
-            "trace": progress.trace,
-        }
+        peer = await self._peer(request, url, tls)
+        extensions: dict[str, Any] = {STARTED: progress.start}
         headers = [("Host", url.netloc.decode("ascii")), *request.headers, ("Accept-Encoding", "gzip, deflate")]
         if peer.address is not None:
             extensions["sni_hostname"] = url.host
@@ -147,7 +137,7 @@ class Sender:
         body = bytearray()
         complete = True
         try:
-            async for chunk in response.aiter_bytes():
+            async for chunk in _chunks(response):
                 body += chunk
                 if len(body) > self.max_response_bytes:
                     complete = False
@@ -176,19 +166,18 @@ class Sender:
         headers = tuple((name.lower(), value) for name, value in response.headers.multi_items())
         return HttpResponse(response.status_code, headers, bytes(body[: self.max_response_bytes]), complete)
 
-    async def _peer(self, request: HttpRequest, tls: ssl.SSLContext | None) -> _Peer:
+    async def _peer(self, request: HttpRequest, url: httpx.URL, tls: ssl.SSLContext | None) -> _Peer:
         way = (origin_of(request.url), tls)
         peer = self._peers.get(way)
         if peer is None:
-            limits = httpx.Limits(
-                max_connections=self.connections,
-                max_keepalive_connections=_KEPT_ALIVE,
-                keepalive_expiry=_KEEP_ALIVE_SECONDS,
+            transport = Transport(
+                tls=tls or _tls(),
+                connections=self.connections,
+                keep_alive=_KEEP_ALIVE_SECONDS,
+                connect_seconds=_CONNECT_SECONDS,
             )
-            transport = httpx.AsyncHTTPTransport(verify=tls or _tls(), trust_env=False, limits=limits)
             peer = self._peers[way] = _Peer(transport)
         if not self.private_network and time.monotonic() >= peer.until:
-            url = httpx.URL(request.url)
             port = url.port or (443 if url.scheme == "https" else 80)
             peer.address = await public_address(url.host, port)
             peer.until = time.monotonic() + _ADDRESS_SECONDS
@@ -199,6 +188,13 @@ class Sender:
         peers, self._peers = self._peers, {}
         for peer in peers.values():
             await peer.transport.aclose()
+
+
+def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The body, decoded where it has an encoding."""
+    if "content-encoding" in response.headers:
+        return response.aiter_bytes()
+    return aiter(cast("httpx.AsyncByteStream", response.stream))
 
 
 def _failure(request: HttpRequest, progress: _Progress, error: Exception, timeout_seconds: float) -> Exchange:
