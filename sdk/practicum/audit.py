@@ -35,7 +35,12 @@ def canonical(value: JsonValue) -> bytes:
 
 def hash_of_details(salt: str, details: JsonObject) -> str:
     """What an entry keeps of its details when they are erased."""
-    return hashlib.sha256(salt.encode() + b"\n" + canonical(details)).hexdigest()
+    return hash_of_text(salt, canonical(details))
+
+
+def hash_of_text(salt: str, details: bytes) -> str:
+    """The same of details that are canonical already."""
+    return hashlib.sha256(salt.encode() + b"\n" + details).hexdigest()
 
 
 def hash_of_entry(entry: AuditEntry) -> str:

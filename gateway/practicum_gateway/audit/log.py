@@ -1,20 +1,22 @@
 """The log itself: an entry is appended in the transaction of its deed, so that neither is there without the other."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from sqlalchemy import Connection, Row, Table, insert, select, text
+from sqlalchemy import Connection, Table, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
-from practicum.audit import canonical, hash_of_details, hash_of_entry
+from practicum.audit import canonical, hash_of_entry, hash_of_text
 from practicum.contracts.audit import GENESIS, Action, AuditEntry, AuditHead
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.halves import without_halves
 from practicum_gateway.audit.who import Who, acting
 from practicum_gateway.store.audit_tables import AuditRow
+from practicum_gateway.store.prepared import Prepared
 from practicum_gateway.telemetry import current_trace_id
 
 TABLE = cast("Table", AuditRow.__table__)
@@ -22,8 +24,9 @@ VALUE_BYTES = 4096
 """The most that one of the details may take; of a larger one only its size is kept."""
 _SALT_BYTES = 16
 _LOCK = 7_305_124_002  # any number that nothing else in the database uses as an advisory lock
-_HEAD = select(TABLE.c.sequence, TABLE.c.hash).order_by(TABLE.c.sequence.desc()).limit(1)
-_INSERT = insert(TABLE)
+_LAST = select(TABLE.c.sequence, TABLE.c.hash).order_by(TABLE.c.sequence.desc()).limit(1)
+_HEAD = Prepared(_LAST)
+_INSERT = Prepared(insert(TABLE), columns=TABLE.c.keys())
 _TURN = text("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), :lock))")
 _DETAILS: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 
@@ -70,17 +73,17 @@ def append_on(connection: Connection, *deeds: Deed) -> AuditHead:
     """`append` for work on a connection."""
     if connection.dialect.name == "postgresql":  # SQLite's writers take turns anyway
         connection.execute(_TURN, {"lock": _LOCK})
-    head = _head(connection.execute(_HEAD).one_or_none())
+    head = _head(_HEAD(connection, {}))
     for deed in deeds:
-        entry = _after(head, deed)
-        connection.execute(_INSERT, _values(entry))
-        head = entry.head
+        values = _after(head, deed)
+        _INSERT(connection, values)
+        head = AuditHead.model_construct(sequence=values["sequence"], hash=values["hash"])
     return head
 
 
 async def head_of(session: AsyncSession) -> AuditHead:
     """The last entry."""
-    return _head((await session.execute(_HEAD)).one_or_none())
+    return _head((await session.execute(_LAST)).all())
 
 
 def entry_of(row: AuditRow) -> AuditEntry:
@@ -94,37 +97,30 @@ def entry_of(row: AuditRow) -> AuditEntry:
     )
 
 
-def _head(last: Row[Any, Any] | None) -> AuditHead:
-    return AuditHead(sequence=0, hash=GENESIS) if last is None else AuditHead(sequence=last[0], hash=last[1])
+def _head(last: Sequence[Any]) -> AuditHead:
+    return AuditHead(sequence=last[0][0], hash=last[0][1]) if last else AuditHead(sequence=0, hash=GENESIS)
 
 
-def _after(head: AuditHead, deed: Deed) -> AuditEntry:
-    """The entry of a deed behind the last one."""
-    who, salt, details = deed.who or acting(), secrets.token_hex(_SALT_BYTES), bounded(deed.details)
-    entry = AuditEntry(
+def _after(head: AuditHead, deed: Deed) -> dict[str, Any]:
+    """The row of a deed's entry behind the last one."""
+    who, salt, details = deed.who or acting(), secrets.token_hex(_SALT_BYTES), _written(deed.details)
+    # Not checked again: each value is made here, or was cut to what the table takes.
+    entry = AuditEntry.model_construct(
         sequence=head.sequence + 1,
         at=utc_now(),
         actor=_text(who.name, 100),
         role=_text(who.role, 20),
         key=_text(who.key, 60),
-        action=deed.action,
+        action=str(deed.action),
         subject=_text(deed.subject, 200),
         outcome=_text(deed.outcome, 40),
         episode=deed.episode,
         trace=deed.trace or current_trace_id(),
-        details=details,
         salt=salt,
-        details_hash=hash_of_details(salt, details),
+        details_hash=hash_of_text(salt, details),
         previous=head.hash,
-        hash="",
     )
-    return entry.model_copy(update={"hash": hash_of_entry(entry)})
-
-
-def _values(entry: AuditEntry) -> dict[str, Any]:
-    """The row of an entry."""
-    details = None if entry.details is None else canonical(entry.details).decode()
-    return {name: getattr(entry, name) for name in AuditEntry.model_fields} | {"details": details}
+    return {**entry.__dict__, "details": details.decode(), "hash": hash_of_entry(entry)}
 
 
 def _text(text: str, most: int) -> str:
@@ -134,13 +130,18 @@ def _text(text: str, most: int) -> str:
 
 def bounded(details: JsonObject) -> JsonObject:
     """Details as they can be kept: no single one is large, none is None, and each can be read again."""
-    kept = {name: _bounded(value) for name, value in details.items() if value is not None}
-    return _DETAILS.validate_json(without_halves(canonical(kept)))
+    return _DETAILS.validate_json(_written(details))
 
 
-def _bounded(value: JsonValue) -> JsonValue:
+def _written(details: JsonObject) -> bytes:
+    """The canonical text of `bounded`, put together from the canonical texts of its parts."""
+    parts = (canonical(name) + b":" + _bounded(details[name]) for name in sorted(details) if details[name] is not None)
+    return without_halves(b"{" + b",".join(parts) + b"}")
+
+
+def _bounded(value: JsonValue) -> bytes:
     try:
-        size = len(canonical(value))
+        text = canonical(value)
     except (ValueError, RecursionError):
-        return {"left_out": "no JSON"}
-    return value if size <= VALUE_BYTES else {"left_out_bytes": size}
+        return canonical({"left_out": "no JSON"})
+    return text if len(text) <= VALUE_BYTES else canonical({"left_out_bytes": len(text)})

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
 from typing import Any, cast
 
 from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, select, update
@@ -36,11 +35,9 @@ from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.invocation.undone import NOTHING_DONE, require_not_undone
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.ledger_tables import InvocationRow
+from practicum_gateway.store.prepared import Prepared
 
 _TABLE = cast("Table", InvocationRow.__table__)
-_FIND: Select[Any] = select(_TABLE).where(_TABLE.c.scope == bindparam("of"), _TABLE.c.key == bindparam("named"))
-_FIND_AND_LOCK = _FIND.with_for_update()
-_INSERT = insert(_TABLE)
 UPSTREAM_MEMORY = timedelta(hours=1)
 """How long a system that recognises idempotency keys is trusted to remember one; the least that vendors promise is a
 day, and a key that was forgotten would do everything twice."""
@@ -80,6 +77,29 @@ class Resend(StrEnum):
     """The system recognises the key, as long as it remembers it."""
     NEVER = "never"
     """A second time might do it twice."""
+
+
+_OF_KEY: Select[Any] = select(_TABLE).where(_TABLE.c.scope == bindparam("of"), _TABLE.c.key == bindparam("named"))
+_FIND, _FIND_AND_LOCK = Prepared(_OF_KEY), Prepared(_OF_KEY.with_for_update())
+_INSERT = Prepared(insert(_TABLE), columns=_TABLE.c.keys())
+# The first time it was sent counts: from then on the system may forget its key.
+_MARK = Prepared(
+    update(_TABLE)
+    .where(_TABLE.c.id == bindparam("entry"), _TABLE.c.boot == bindparam("of_boot"))
+    .values(state=State.SENT, sent=func.coalesce(_TABLE.c.sent, bindparam("at", type_=_TABLE.c.sent.type)))
+    .returning(_TABLE.c.id)
+)
+_SETTLE = Prepared(
+    update(_TABLE)
+    .where(_TABLE.c.id == bindparam("entry"), _TABLE.c.observation.is_(None))
+    .values(
+        state=bindparam("as_state"),
+        observation=bindparam("seen"),
+        finished=bindparam("at"),
+        seconds=bindparam("taken"),
+    )
+    .returning(_TABLE.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +148,10 @@ class Ledger:
         Raises:
             ConflictError: the key is in use with another tool or other arguments.
         """
-        row = await self._store.look(partial(_find, intent=intent))
-        if row is None:
+        rows = await self._store.ask(_FIND, _key_of(intent))
+        if not rows:
             return None
+        row = rows[0]
         _require_same(row, intent)
         if not _is_lost(row, utc_now()):
             return _entry(row)
@@ -189,12 +210,8 @@ class Ledger:
         Raises:
             ConflictError: another gateway has taken the call up.
         """
-        # The first time it was sent counts: from then on the system may forget its key.
-        sent = func.coalesce(_TABLE.c.sent, utc_now())
-        mine = update(_TABLE).where(_TABLE.c.id == entry.id, _TABLE.c.boot == self._boot)
-        marking = mine.values(state=State.SENT, sent=sent).returning(_TABLE.c.id)
-        marked = await self._store.change(lambda connection: connection.scalar(marking))
-        if marked is None:
+        marking = {"entry": entry.id, "of_boot": self._boot, "at": utc_now()}
+        if not await self._store.change(lambda connection: _MARK(connection, marking)):
             raise _taken_up()
 
     async def settle(self, entry: Entry, observation: Observation, seconds: float, *, also: Also = nothing) -> None:
@@ -206,17 +223,17 @@ class Ledger:
             seconds: wall seconds it took.
             also: what else is written in the same transaction.
         """
-        unsettled = update(_TABLE).where(_TABLE.c.id == entry.id, _TABLE.c.observation.is_(None))
-        settling = unsettled.values(
-            state=State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE,
-            observation=observation.model_dump(mode="json"),
-            finished=utc_now(),
-            seconds=seconds,
-        ).returning(_TABLE.c.id)
+        settling = {
+            "entry": entry.id,
+            "as_state": State.IN_DOUBT if observation.status is CallStatus.IN_DOUBT else State.DONE,
+            "seen": observation.model_dump(mode="json"),
+            "at": utc_now(),
+            "taken": seconds,
+        }
         details: JsonObject = {"invocation": entry.id, "seconds": round(seconds, 6)}
 
         def settled(connection: Connection) -> None:
-            first = connection.scalar(settling) is not None
+            first = bool(_SETTLE(connection, settling))
             if first and observation.status in NOTHING_DONE:
                 give_back(connection, entry.id)
             also(connection)
@@ -248,8 +265,9 @@ class Ledger:
 
     def _taken(self, connection: Connection, intent: Intent, arguments: JsonObject, resend: Resend) -> Entry:
         """The row of a call that this process works on from now on."""
-        row = _find(connection, intent, _FIND_AND_LOCK)
-        if row is not None:
+        rows = _FIND_AND_LOCK(connection, _key_of(intent))
+        if rows:
+            row = rows[0]
             _require_same(row, intent)
             if row.observation is not None or _is_lost(row, utc_now()):
                 raise _taken_up()
@@ -258,7 +276,7 @@ class Ledger:
             return replace(_entry(row), state=State.CLAIMED)
         require_not_undone(connection, intent.compensates)
         new = self._row(intent, arguments, resend)
-        connection.execute(_INSERT, new)
+        _INSERT(connection, new)
         return Entry(**{field.name: new[field.name] for field in fields(Entry)})
 
     def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> dict[str, Any]:
@@ -287,8 +305,8 @@ class Ledger:
         }
 
 
-def _find(connection: Connection, intent: Intent, query: Select[Any] = _FIND) -> Row[Any] | None:
-    return connection.execute(query, {"of": intent.scope, "named": intent.key}).one_or_none()
+def _key_of(intent: Intent) -> dict[str, str]:
+    return {"of": intent.scope, "named": intent.key}
 
 
 def _require_same(row: InvocationRow | Row[Any], intent: Intent) -> None:

@@ -1,6 +1,5 @@
 """What became of a call, judged by what came back. Pure."""
 
-import json
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -107,5 +106,4 @@ def redacted_object(value: JsonObject, redact: Callable[[str], str]) -> JsonObje
 
 def as_json(observation: Observation) -> JsonObject:
     """An observation as it goes into an event."""
-    loaded: JsonObject = json.loads(observation.model_dump_json())
-    return loaded
+    return observation.model_dump(mode="json")

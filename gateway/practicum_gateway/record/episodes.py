@@ -22,13 +22,19 @@ from practicum_gateway.record.events import Events, append_event
 from practicum_gateway.record.toolsets import Toolsets
 from practicum_gateway.record.values import NewEpisode, StoredEpisode, as_json, episode_of
 from practicum_gateway.store.engine import Store
+from practicum_gateway.store.prepared import Prepared
 from practicum_gateway.store.record_tables import EpisodeRow, EventRow, MessageRow, RewardRow
 
 _TOOLS: TypeAdapter[tuple[Tool, ...]] = TypeAdapter(tuple[Tool, ...])
 _TOOLSETS_READ = 64
+_EPISODES_KNOWN = 256
 _EPISODES = cast("Table", EpisodeRow.__table__)
-_ONE = select(_EPISODES).where(_EPISODES.c.id == bindparam("of"))
-_PLACE = (
+_COUNTED = frozenset({"events", "placed"})
+_ONE = Prepared(
+    select(*(column for column in _EPISODES.c if column.key not in _COUNTED)).where(_EPISODES.c.id == bindparam("of"))
+)
+"""All but what changes with every call, so that an episode that did not change is known again."""
+_PLACE = Prepared(
     update(_EPISODES)
     .where(_EPISODES.c.id == bindparam("of"))
     .values(placed=_EPISODES.c.placed + 1)
@@ -45,6 +51,7 @@ class EpisodeRecords:
         self._toolsets = toolsets
         self._events = events
         self._read: OrderedDict[str, tuple[Tool, ...]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[object, StoredEpisode]] = OrderedDict()
 
     async def begin(self, new: NewEpisode) -> tuple[Episode, bool]:
         """Record a new episode with its opening messages; the flag says whether it is new.
@@ -90,10 +97,14 @@ class EpisodeRecords:
         Raises:
             NotFoundError: there is none of that id.
         """
-        row = await self._store.look(lambda at: at.execute(_ONE, {"of": episode}).one_or_none())
-        if row is None:
+        rows = await self._store.ask(_ONE, {"of": episode})
+        if not rows:
             raise NotFoundError(f"There is no episode '{episode}'.")
-        return StoredEpisode(
+        row = rows[0]
+        known = self._known.get(episode)
+        if known is not None and known[0] == row:
+            return known[1]
+        stored = StoredEpisode(
             episode=episode_of(row),
             tools=await self._tools(row.toolset),
             sampling=Sampling.model_validate(row.sampling),
@@ -101,6 +112,10 @@ class EpisodeRecords:
             tool_budget=row.tool_budget,
             tool_profile=row.tool_profile,
         )
+        self._known[episode] = (row, stored)
+        if len(self._known) > _EPISODES_KNOWN:
+            self._known.popitem(last=False)
+        return stored
 
     async def list(
         self,
@@ -237,10 +252,10 @@ class EpisodeRecords:
             NotFoundError: there is none of that id.
         """
         # It need not last by itself: a call that does names it, and what was written before that lasts with it.
-        drawn = await self._store.change(lambda at: at.execute(_PLACE, {"of": episode}).one_or_none(), lasting=False)
-        if drawn is None:
+        drawn = await self._store.change(lambda connection: _PLACE(connection, {"of": episode}), lasting=False)
+        if not drawn:
             raise NotFoundError(f"There is no episode '{episode}'.")
-        return max(drawn.chats - 1, 0), drawn.placed - 1
+        return max(drawn[0].chats - 1, 0), drawn[0].placed - 1
 
     async def _tools(self, toolset: str) -> tuple[Tool, ...]:
         """A toolset, read once: thousands of tools take longer to read than a call takes."""

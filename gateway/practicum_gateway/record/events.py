@@ -14,18 +14,19 @@ from practicum.contracts.episodes import EpisodeEvent, EpisodeStatus, EventType
 from practicum.errors import NotFoundError
 from practicum_gateway.record.bell import Bell
 from practicum_gateway.store.engine import Store
+from practicum_gateway.store.prepared import Prepared
 from practicum_gateway.store.record_tables import EpisodeRow, EventRow
 
 _PAGE = 200
 _POLL_SECONDS = 1.0
 _EPISODES, _EVENTS = cast("Table", EpisodeRow.__table__), cast("Table", EventRow.__table__)
-_DRAW = (
+_DRAW = Prepared(
     update(_EPISODES)
     .where(_EPISODES.c.id == bindparam("of"))
     .values(events=_EPISODES.c.events + 1)
     .returning(_EPISODES.c.events)
 )
-_INSERT = insert(_EVENTS)
+_INSERT = Prepared(insert(_EVENTS), columns=_EVENTS.c.keys())
 
 
 async def append_event(
@@ -52,11 +53,12 @@ def append_event_on(
     Raises:
         NotFoundError: there is no such episode.
     """
-    sequence = connection.scalar(_DRAW, {"of": episode})
-    if sequence is None:
+    drawn = _DRAW(connection, {"of": episode})
+    if not drawn:
         raise NotFoundError(f"There is no episode '{episode}'.")
+    (sequence,) = drawn[0]
     event = {"episode": episode, "sequence": sequence, "at": utc_now(), "type": kind, "step": step, "data": data}
-    connection.execute(_INSERT, event)
+    _INSERT(connection, event)
 
 
 class Events:

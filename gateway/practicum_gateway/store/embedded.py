@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Self, TypeVar
 
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+
 _T = TypeVar("_T")
 
 _AT_ONCE_SECONDS = 0.02
@@ -21,6 +23,8 @@ _OPERATIONS = 10_000
 _AT_ONCE = frozenset({"BEGIN", "INSERT", "PRAGMA", "RELEASE", "ROLLBACK", "SAVEPOINT", "UPDATE"})
 """Statements that touch few rows. COMMIT is not among them: it waits for the disk."""
 _BUSY_SECONDS = 0.005
+_CHECKPOINT_PAGES = 1000
+"""How long the log grows before it is written back into the file."""
 
 
 class EmbeddedConnection:
@@ -50,15 +54,22 @@ class EmbeddedConnection:
         """A cursor."""
         return EmbeddedCursor(self, self._sqlite.cursor())
 
-    def synchronise(self, *, full: bool) -> None:
-        """Say whether commits wait for the disk; outside of a transaction.
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Execute a statement that touches few rows, at once and to its end; gives the rows that it returns."""
+        return self._sqlite.execute(statement, parameters).fetchall()
+
+    async def begin(self, *, full: bool) -> None:
+        """Begin a transaction with the right to write in hand.
 
         Args:
-            full: a commit outlasts a power cut; else only the end of this process, until the next full one.
+            full: its commit waits for the disk, and outlasts a power cut; else only the end of this process, until the
+                next full one. Writing the log back into the file, which waits for the disk too, is left to those.
         """
         if self._full is not full:
             self._sqlite.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._sqlite.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES if full else 0}")
             self._full = full
+        await self.run(partial(self._sqlite.execute, "BEGIN IMMEDIATE"))
 
     def begin_part(self) -> None:
         """Begin a part of the transaction that can be undone alone."""
@@ -77,7 +88,7 @@ class EmbeddedConnection:
 
     async def commit(self) -> None:
         """Commit; an error where there is no transaction left to commit."""
-        await self.run(partial(self._sqlite.execute, "COMMIT"), at_once=False)
+        await self.run(partial(self._sqlite.execute, "COMMIT"), at_once=self._full is False)
 
     async def rollback(self) -> None:
         """Roll back, if there is anything to roll back."""
@@ -207,12 +218,7 @@ class EmbeddedCursor:
         await self.close()
 
 
-def connector(path: str, threads: ThreadPoolExecutor, *, patience: float) -> Callable[..., Any]:
-    """What SQLAlchemy calls to connect (`async_creator`)."""
-
-    async def connect(*_: Any, **__: Any) -> EmbeddedConnection:
-        return await asyncio.get_running_loop().run_in_executor(
-            threads, partial(EmbeddedConnection, path, threads, patience=patience)
-        )
-
-    return connect
+def as_sqlalchemy(error: sqlite3.Error, statement: str) -> DBAPIError:
+    """An error of the driver as those above expect it, without what was being written."""
+    kind = IntegrityError if isinstance(error, sqlite3.IntegrityError) else OperationalError
+    return kind(statement, None, error, hide_parameters=True)

@@ -5,9 +5,10 @@ import contextlib
 import secrets
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import JsonValue
@@ -20,11 +21,12 @@ from sqlalchemy.types import TypeDecorator
 from practicum.errors import ConfigurationError
 from practicum_gateway.store.alone import held_database, held_file
 from practicum_gateway.store.commits import Commits
-from practicum_gateway.store.embedded import connector
+from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
+from practicum_gateway.store.prepared import Prepared
 
 _T = TypeVar("_T")
 _BEGIN = "practicum_begin"
-"""How a transaction begins on SQLite; None where a single statement needs none."""
+"""Whether a transaction on SQLite begins with a word; not where a single statement needs none, or `Commits` says it."""
 _BUSY_TIMEOUT_MS = 15_000
 _THREADS = 4
 """How many connections to one SQLite file may wait for the disk at a time."""
@@ -132,14 +134,15 @@ class Store:
             pool_reset_on_return=None if self._sqlite else "rollback",
             hide_parameters=True,  # an error's text must not quote what was being written
             connect_args={} if schema is None else {"server_settings": {"search_path": schema}},
-            **({"async_creator": self._embedded(parsed)} if self._sqlite else {}),
+            **({"async_creator": self._connect} if self._sqlite else {}),
         )
         self._commits: Commits | None = None
+        self._reader: EmbeddedConnection | None = None
         if self._sqlite:
             event.listen(self.engine.sync_engine, "connect", _configure_sqlite)
             event.listen(self.engine.sync_engine, "begin", _begin_sqlite)
-            reading, writing = self.engine, self.engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
-            self._looking = self.engine.execution_options(**{_BEGIN: None})
+            reading, writing = self.engine, self.engine.execution_options(**{_BEGIN: False})
+            self._looking = writing
             self._commits = Commits(writing)
         else:
             event.listen(self.engine.sync_engine, "before_cursor_execute", _without_nul, retval=True)
@@ -196,6 +199,23 @@ class Store:
         async with self._looking.connect() as connection:
             return await connection.run_sync(work)
 
+    async def ask(self, prepared: Prepared, values: Mapping[str, Any]) -> list[Any]:
+        """The rows that a prepared query finds, by a key: nothing that takes longer than a moment.
+
+        Args:
+            prepared: the query.
+            values: of its parameters, by their names.
+        """
+        if not self._sqlite:
+            return await self.look(lambda connection: prepared(connection, values))
+        reader = self._reader
+        if reader is None:
+            reader = self._reader = self._connection()
+        try:
+            return await reader.run(partial(prepared.on, reader, values))
+        except sqlite3.Error as error:
+            raise as_sqlalchemy(error, "a query") from None
+
     async def change(self, work: Callable[[Connection], _T], *, lasting: bool = True) -> _T:
         """What some work in a transaction comes to: `write` without its cost, for what is done at every call.
 
@@ -248,11 +268,17 @@ class Store:
         """Close every connection."""
         if self._commits is not None:
             await self._commits.close()
+        if self._reader is not None:
+            self._reader.stop()
+            self._reader = None
         await self.engine.dispose()
         self._threads.shutdown(wait=False)
 
-    def _embedded(self, url: URL) -> Any:
-        return connector(str(url.database), self._threads, patience=_BUSY_TIMEOUT_MS / 1000)
+    def _connection(self) -> EmbeddedConnection:
+        return EmbeddedConnection(str(self.engine.url.database), self._threads, patience=_BUSY_TIMEOUT_MS / 1000)
+
+    async def _connect(self, *_: Any, **__: Any) -> EmbeddedConnection:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._connection)
 
 
 def _parse(url: str) -> URL:
@@ -298,9 +324,8 @@ def _visible(value: Any) -> Any:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    begin = connection.get_execution_options().get(_BEGIN, "BEGIN")
-    if begin is not None:
-        connection.exec_driver_sql(begin)
+    if connection.get_execution_options().get(_BEGIN, True):
+        connection.exec_driver_sql("BEGIN")
 
 
 @contextlib.contextmanager

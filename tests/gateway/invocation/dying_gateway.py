@@ -1,18 +1,21 @@
 """A real gateway that dies at a given step of a tool call, as if the power failed: `... STEP ARGUMENTS`.
 
-It watches what is written to the ledger, from outside: through SQLAlchemy's own events.
+It watches what is written to the ledger, from outside: through the events of SQLAlchemy, or where statements go
+straight to SQLite through that one's trace and the interpreter's own profile.
 """
 
 import os
 import signal
 import sys
 from enum import StrEnum
+from types import FrameType
 from typing import Any
 
 from sqlalchemy import Engine, Pool, event
 
 from practicum_gateway.__main__ import leave, main
 from practicum_gateway.invocation.ledger import State
+from practicum_gateway.store.embedded import EmbeddedConnection
 
 
 class Step(StrEnum):
@@ -35,6 +38,8 @@ _STATES = {
     Step.AFTER_RECORD: State.DONE,
 }
 """What the ledger is about to say then."""
+_WRITING = ("INSERT INTO invocations", "UPDATE invocations")
+_COMMIT = EmbeddedConnection.commit.__code__
 _ONCE_COMMITTED = (Step.BEFORE_SEND, Step.AFTER_RECORD)
 
 
@@ -48,12 +53,27 @@ class Death:
     def on_statement(self, *call: Any) -> None:
         """Look at a statement that is about to be executed."""
         statement, parameters = call[2], call[3]
-        if not statement.startswith(("INSERT INTO invocations", "UPDATE invocations")):
-            return
-        if _STATES[self._step] in parameters:
-            if self._step not in _ONCE_COMMITTED:
-                _die()
-            self._written = True
+        if statement.startswith(_WRITING) and _STATES[self._step] in parameters:
+            self._on_write()
+
+    def on_connect(self, connection: Any, _record: Any) -> None:
+        """Look at the statements of a connection to SQLite, with their parameters written into them."""
+        if isinstance(connection.driver_connection, EmbeddedConnection):
+            connection.driver_connection._sqlite.set_trace_callback(self._on_text)
+
+    def _on_text(self, statement: str) -> None:
+        if statement.startswith(_WRITING) and f"'{_STATES[self._step]}'" in statement:
+            self._on_write()
+
+    def _on_write(self) -> None:
+        if self._step not in _ONCE_COMMITTED:
+            _die()
+        self._written = True
+
+    def on_profile(self, frame: FrameType, what: str, value: object) -> None:
+        """The end of a commit to SQLite, where it is no pause."""
+        if self._written and what == "return" and value is None and frame.f_code is _COMMIT:
+            _die()
 
     def on_checkin(self, *_call: Any) -> None:
         """A connection is given back: what was written on it is committed."""
@@ -69,4 +89,6 @@ if __name__ == "__main__":
     death = Death(Step(sys.argv[1]))
     event.listen(Engine, "before_cursor_execute", death.on_statement)
     event.listen(Pool, "checkin", death.on_checkin)
+    event.listen(Pool, "connect", death.on_connect)
+    sys.setprofile(death.on_profile)
     leave(main(sys.argv[2:]))

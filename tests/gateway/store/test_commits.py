@@ -20,10 +20,14 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 
 def counted(store: Store) -> Callable[[], int]:
-    """How many transactions were committed since."""
-    seen: list[Any] = []
-    event.listen(store.engine.sync_engine, "commit", seen.append)
-    return lambda: len(seen)
+    """How many transactions are committed over connections that are made from now on."""
+    seen: list[str] = []
+
+    def trace(connection: Any, _record: Any) -> None:
+        connection.driver_connection._sqlite.set_trace_callback(seen.append)
+
+    event.listen(store.engine.sync_engine, "connect", trace)
+    return lambda: seen.count("COMMIT")
 
 
 async def count(store: Store) -> int:
@@ -37,10 +41,12 @@ async def add(store: Store, number: int, *, lasting: bool = True) -> None:
 
 
 async def test_those_who_came_while_others_wrote_are_committed_together(store: Store) -> None:
-    commits = counted(store)
-    await asyncio.gather(*(add(store, number) for number in range(40)))
-    assert await count(store) == 40
-    assert commits() < 10
+    again = Store(str(store.engine.url))
+    commits = counted(again)
+    await asyncio.gather(*(add(again, number) for number in range(40)))
+    assert await count(again) == 40
+    assert 0 < commits() < 10
+    await again.close()
 
 
 async def test_nobody_goes_on_before_the_commit(store: Store, store_url: str) -> None:
