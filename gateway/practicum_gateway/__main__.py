@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import uvicorn
+import uvloop
 
 from practicum.errors import ConfigurationError, PracticumError
 from practicum_gateway.app import app_of, build, running
@@ -109,8 +110,9 @@ def main(arguments: list[str] | None = None) -> int:
     _configure_logging()
     try:
         settings = Settings.read(os.environ, **vars(given))
-        with contextlib.closing(_listen(settings)) as listening:
-            asyncio.run(_serve(settings, listening))
+        loop = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+        with contextlib.closing(_listen(settings)) as listening, loop:
+            loop.run(_serve(settings, listening))
     except PracticumError as error:
         sys.stderr.write(f"{error}\n")
         return 2

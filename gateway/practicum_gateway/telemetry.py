@@ -8,10 +8,19 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, format_trace_id, get_current_span
+from opentelemetry.trace import (
+    Span,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    format_span_id,
+    format_trace_id,
+    get_current_span,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from practicum.contracts.tools import CallStatus
+from practicum_gateway.passing import Passing
 
 _W3C = TraceContextTextMapPropagator()
 _TRACES_PATH = "/v1/traces"
@@ -42,7 +51,8 @@ class Telemetry:
             self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
         if processor is not None:
             self._provider.add_span_processor(processor)
-        self.tracer = self._provider.get_tracer("practicum_gateway")
+        taken = endpoint is not None or processor is not None
+        self.tracer = self._provider.get_tracer("practicum_gateway") if taken else Passing()
 
     def close(self) -> None:
         """Send what is left and stop; blocks for as long as the collector takes."""
@@ -51,14 +61,15 @@ class Telemetry:
 
 def parent_of(headers: Mapping[str, str]) -> Context:
     """The trace that a request belongs to, by its W3C headers (names in lower case)."""
-    return _W3C.extract(headers)
+    return _W3C.extract(headers) if "traceparent" in headers else Context()
 
 
 def current_traceparent() -> str | None:
     """The present span as a `traceparent` header, for the next system in line."""
-    carrier: dict[str, str] = {}
-    _W3C.inject(carrier)
-    return carrier.get("traceparent")
+    span = get_current_span().get_span_context()
+    if not span.is_valid:
+        return None
+    return f"00-{format_trace_id(span.trace_id)}-{format_span_id(span.span_id)}-{span.trace_flags:02x}"
 
 
 def current_trace_id() -> str | None:

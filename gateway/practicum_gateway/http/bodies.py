@@ -24,13 +24,17 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
-            return await handle(_StrictRequest(request.scope, request.receive))
+            strict = isinstance(request, StrictRequest)
+            return await handle(request if strict else StrictRequest(request.scope, request.receive))
 
         return answer
 
 
-class _StrictRequest(Request):
+class StrictRequest(Request):
+    """A request whose body is read by `read_json`."""
+
     async def json(self) -> Any:
+        """The value that the body holds."""
         coding = self.headers.get("content-encoding", "identity")
         if coding.lower() != "identity":  # a small body may unfold into one without end
             raise HTTPException(

@@ -214,7 +214,8 @@ class Scales:
             if complete:
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), self._seconds)
+                async with asyncio.timeout(self._seconds):
+                    message = await receive()
             except TimeoutError:
                 raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "The body did not arrive in time.") from None
             if message["type"] == "http.request":
