@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 
 from practicum.contracts.access import ExplainRequest, Explanation, Role, RuleSet
 from practicum_gateway.access.principals import Actor
+from practicum_gateway.access.rules import check
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 from practicum_gateway.http.problems import documented
@@ -30,6 +31,14 @@ async def replace(rules: RuleSet, house: Services, caller: Caller, instead_of: S
     """Put a new set in force at once."""
     caller.require(to="change the access rules")
     return await house.rulebook.replace(rules, caller, instead_of=instead_of)
+
+
+@router.post("/check")
+async def check_only(rules: RuleSet, caller: Caller) -> RuleSet:
+    """See whether a set could be put in force; nothing is changed."""
+    caller.require(to="change the access rules")
+    check(rules)
+    return rules
 
 
 @router.post("/explain")

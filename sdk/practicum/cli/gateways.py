@@ -1,7 +1,8 @@
 """The tenants of a gateway, each spoken to with a key of its own, and how they are now."""
 
 import json
-from contextlib import ExitStack
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +14,7 @@ from practicum.client import Practicum
 from practicum.contracts.comparison import ConnectorComparison, ModelComparison
 from practicum.contracts.promotion import Change
 from practicum.contracts.tenants import MAIN
-from practicum.declaration import Present, WantedTenant, WantedWebhook
+from practicum.declaration import Present, WantedTenant, WantedWebhook, change_of
 from practicum.errors import AccessError, ConfigurationError, PracticumError
 
 _DECIDED = (Change.PROMOTED, Change.ROLLED_BACK)
@@ -59,12 +60,22 @@ class Gateways:
         """
         if not self._enter(wanted):
             return _missing(wanted)
-        client = self.of(wanted.name)
-        models = {spec.alias: client.models.compare(spec) for spec in wanted.models or ()}
+        client, rules = self.of(wanted.name), self.of(wanted.name).rules.get()
+        if (wish := change_of(rules, wanted.rules, wanted.budgets).wanted) != rules:
+            with _about(wanted.name, "the rules"):
+                client.rules.check(wish)
+        models: dict[str, ModelComparison] = {}
+        for model in wanted.models or ():
+            with _about(wanted.name, f"the model '{model.alias}'"):
+                models[model.alias] = client.models.compare(model)
+        connectors: dict[str, ConnectorComparison] = {}
+        for connector in wanted.connectors or ():
+            with _about(wanted.name, f"the connector '{connector.name}'"):
+                connectors[connector.name] = client.connectors.compare(connector)
         moved = [alias for alias, found in models.items() if found.known and found.version != found.names]
         return Present(
-            rules=client.rules.get(),
-            connectors={spec.name: client.connectors.compare(spec) for spec in wanted.connectors or ()},
+            rules=rules,
+            connectors=connectors,
             connector_names=frozenset(each.name for each in client.connectors.list())
             if wanted.connectors is not None
             else frozenset(),
@@ -151,6 +162,16 @@ class Gateways:
     def _connect(self, tenant: str, key: str | None) -> Practicum:
         self._clients[tenant] = self._stack.enter_context(connect_to(tenant, key))
         return self._clients[tenant]
+
+
+@contextmanager
+def _about(tenant: str, what: str) -> Generator[None]:
+    """Says of an error what it is about: a declaration speaks of many things at once."""
+    try:
+        yield
+    except PracticumError as error:
+        error.detail = f"Of the tenant '{tenant}', {what}: {error.detail}"
+        raise
 
 
 def _missing(wanted: WantedTenant) -> Present:

@@ -103,6 +103,7 @@ class AsyncRules(AsyncResource):
 
     get = AsyncEndpoint(access.get_rules)
     set = AsyncEndpoint(access.set_rules)
+    check = AsyncEndpoint(access.check_rules)
     explain = AsyncEndpoint(access.explain)
 
 

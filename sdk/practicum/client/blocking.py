@@ -104,6 +104,7 @@ class Rules(Resource):
 
     get = Endpoint(access.get_rules)
     set = Endpoint(access.set_rules)
+    check = Endpoint(access.check_rules)
     explain = Endpoint(access.explain)
 
 

@@ -3,7 +3,7 @@
 from practicum.declaration.faults import Faults, Source
 from practicum.declaration.form import Reader, WantedTenant, WantedWebhook, wanted_of
 from practicum.declaration.plan import Present, held_by, planned, rule_change
-from practicum.declaration.rules import HOLD, RuleChange
+from practicum.declaration.rules import HOLD, RuleChange, change_of
 from practicum.declaration.steps import Do, Left, Plan, Step, What
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "WantedTenant",
     "WantedWebhook",
     "What",
+    "change_of",
     "held_by",
     "planned",
     "rule_change",

@@ -198,6 +198,13 @@ def test_what_is_not_declared_stays_unless_it_is_pruned(folder: Path, url: str, 
     ]
     with tenant.client() as client:
         assert (client.connectors.list(), client.models.list()) == ([], ["mini"])
+    tenant.declare(rules=[{"id": "bad", "outcome": "allow", "arguments": {"type": 3}}])
+    bad = apply("--dry-run")
+    assert (bad.status, "Of the tenant 'pruned', the rules: " in bad.err, "/rules/0/arguments" in bad.err) == (
+        5,
+        True,
+        True,
+    )
 
 
 def test_an_alias_that_was_promoted_is_left_and_rules_that_changed_meanwhile_are_not_replaced(

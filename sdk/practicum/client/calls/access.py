@@ -36,6 +36,16 @@ def set_rules(rules: RuleSet, *, instead_of: str | None = None) -> Call[RuleSet]
     return Call("PUT", "/v1/rules", read(RuleSet), body=rules, query=query(instead_of=instead_of))
 
 
+def check_rules(rules: RuleSet) -> Call[RuleSet]:
+    """See whether a set of rules could be put in force; nothing is changed.
+
+    Raises:
+        ForbiddenError: the key is no administrator's.
+        RequestError: a rule makes no sense.
+    """
+    return Call("POST", "/v1/rules/check", read(RuleSet), body=rules)
+
+
 def explain(
     tool: str, arguments: JsonObject | None = None, *, principal: str | None = None, role: Role = Role.AGENT
 ) -> Call[Explanation]:

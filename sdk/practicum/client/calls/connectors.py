@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from practicum.client.call import Call, build, nothing, path, read
+from practicum.client.call import Call, build, nothing, path, query, read
 from practicum.contracts.base import JsonObject
 from practicum.contracts.comparison import ConnectorComparison
 from practicum.contracts.connectors import (
@@ -13,6 +13,9 @@ from practicum.contracts.connectors import (
     RefreshReport,
     RefreshRequest,
 )
+
+_MOST = 1000
+"""Systems that the gateway lists at once."""
 
 
 def add(spec: ConnectorSpec) -> Call[ConnectorReport]:
@@ -26,8 +29,8 @@ def add(spec: ConnectorSpec) -> Call[ConnectorReport]:
 
 
 def fetch_all() -> Call[list[Connector]]:
-    """The registered systems, newest first."""
-    return Call("GET", "/v1/connectors", read(list[Connector]))
+    """The registered systems, newest first, the first thousand of them."""
+    return Call("GET", "/v1/connectors", read(list[Connector]), query=query(limit=_MOST))
 
 
 def get(name: str) -> Call[ConnectorReport]:
