@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from importlib.metadata import version
 from signal import SIGTERM
 
@@ -48,6 +48,7 @@ from practicum_gateway.http import (
     health,
     issuers,
     keys,
+    metrics,
     models,
     rules,
     secrets,
@@ -59,6 +60,7 @@ from practicum_gateway.http import (
 from practicum_gateway.http.audited import Acting, Watched
 from practicum_gateway.http.drain import Drain, Drained
 from practicum_gateway.http.health import Readiness
+from practicum_gateway.http.measured import Measured
 from practicum_gateway.http.mcp import PATH as MCP_PATH
 from practicum_gateway.http.mcp import McpEndpoint
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
@@ -68,6 +70,7 @@ from practicum_gateway.invocation.compensations import Compensations
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.invocation.preview import Previews
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.embeddings import Embeddings
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
@@ -82,6 +85,7 @@ from practicum_gateway.store.engine import Store
 from practicum_gateway.store.migrate import migrate
 from practicum_gateway.store.tenants import TenantStores
 from practicum_gateway.store.vault import MasterKey, Vault, new_key
+from practicum_gateway.survey import Survey, tell
 from practicum_gateway.telemetry import Telemetry
 from practicum_gateway.webhooks.answers import Answers
 from practicum_gateway.webhooks.outbox import Outbox
@@ -91,6 +95,7 @@ logger = logging.getLogger("practicum_gateway")
 
 ROUTERS = (
     health.router,
+    metrics.router,
     connectors.router,
     tools.router,
     artifacts.router,
@@ -129,6 +134,7 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
 
 def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, telemetry: Telemetry) -> House:
     """The services of one tenant, over its own store and under its own keys."""
+    meter = Meter()
     vault = Vault(new_key())  # opened with the store's own keys
     keys = Keys(store, tenant)
     rulebook = Rulebook(store)
@@ -151,11 +157,12 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         audit=log,
         events=record,
         tracer=telemetry.tracer,
+        meter=meter,
         call_seconds=settings.call_seconds,
     )
     registry = Registry(store, vault)
     litellm, llama_cpp = LitellmProvider(), LlamaCppProvider()
-    models = Models(registry, {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}, telemetry.tracer)
+    models = Models(registry, {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}, telemetry.tracer, meter)
     episodes = Episodes(
         record=record,
         registry=registry,
@@ -172,13 +179,15 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         calls=Calls(record, pipeline, approvals),
         practice=PracticeCopies(catalogue, record),
         examples=Examples(Embeddings(models)),
+        meter=meter,
     )
-    approvals.on_answer = episodes.answered
+    approvals.on_answer, approvals.meter = episodes.answered, meter
     return House(
         tenant=tenant,
         settings=settings,
         store=store,
         telemetry=telemetry,
+        meter=meter,
         keys=keys,
         issuers=Issuers(store),
         rulebook=rulebook,
@@ -231,6 +240,8 @@ async def running(house: House) -> AsyncGenerator[Estate]:
             estate = Estate(house, stores, opener)
             stack.push_async_callback(estate.close)
             await estate.open()
+            for watching in _watched(estate):
+                stack.push_async_callback(_cancel, watching)
             yield estate
 
 
@@ -308,6 +319,7 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None, drain: Drain |
         exception_handlers={HTTPException: on_http_exception, RequestValidationError: on_validation_error},
         middleware=[
             Middleware(Traced, tracer=house.telemetry.tracer),
+            Middleware(Measured, meter=house.telemetry.requests),
             Middleware(Drained, drain=drain),
             Middleware(Watched),
             Middleware(Boundary),
@@ -316,7 +328,7 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None, drain: Drain |
             Middleware(Scales, most=settings.body_bytes, most_at={"/v1/connectors": settings.document_bytes}),
         ],
     )
-    app.state.readiness = Readiness(drain)
+    app.state.readiness, app.state.survey = Readiness(drain), Survey(house.telemetry)
     for router in ROUTERS:
         app.include_router(router)
     endpoint = McpEndpoint(origins=settings.mcp_origins, most=settings.body_bytes)
@@ -331,6 +343,14 @@ async def _resume(house: House) -> None:
         await house.episodes.resume()
     except PracticumError as error:
         logger.warning("episodes not handed over yet: %s", error.detail)
+
+
+def _watched(estate: Estate) -> Generator[asyncio.Task[None]]:
+    """What goes on in the background so that others can watch the gateway."""
+    telemetry = estate.main.telemetry
+    yield asyncio.create_task(telemetry.process.watch())
+    if telemetry.is_collected:
+        yield asyncio.create_task(tell(estate))
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

@@ -48,6 +48,11 @@ class Estate:
         """Names of the tenants, the main one first."""
         return MAIN, *sorted(self._houses)
 
+    @property
+    def houses(self) -> tuple[House, ...]:
+        """The houses of all tenants, the main one's first."""
+        return self.main, *self._houses.values()
+
     def house(self, tenant: str) -> House | None:
         """The house of a tenant, if there is one."""
         return self.main if tenant == MAIN else self._houses.get(tenant)
@@ -100,16 +105,16 @@ class Estate:
     @property
     def calls(self) -> int:
         """How many tool calls are under way, whether or not somebody still waits for their answers."""
-        return sum(house.pipeline.calls for house in (self.main, *self._houses.values()))
+        return sum(house.pipeline.calls for house in self.houses)
 
     def end_soon(self) -> None:
         """Long answers end: the gateway is about to stop."""
-        for house in (self.main, *self._houses.values()):
+        for house in self.houses:
             house.closing.set()
 
     def end_now(self) -> None:
         """Calls under way are not waited for when the houses close: the next start settles what became of them."""
-        for house in (self.main, *self._houses.values()):
+        for house in self.houses:
             house.pipeline.patience = 0.0
 
     async def close(self) -> None:

@@ -18,6 +18,7 @@ from practicum_gateway.invocation.compensations import Compensations
 from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.invocation.preview import Previews
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.record.record import Record
@@ -38,6 +39,7 @@ class House:
         settings: what the operator set.
         store: the database.
         telemetry: the tracer.
+        meter: what is counted of the tenant.
         keys: API keys.
         issuers: identity providers whose tokens are taken.
         rulebook: the access rules.
@@ -66,6 +68,7 @@ class House:
     settings: Settings
     store: Store
     telemetry: Telemetry
+    meter: Meter
     keys: Keys
     issuers: Issuers
     rulebook: Rulebook

@@ -34,7 +34,8 @@ class Settings(BaseModel):
         temporal_address: `host:port` of Temporal; durable episodes are refused when absent.
         temporal_namespace: its namespace.
         task_queue: the queue that the workers listen on.
-        otlp_endpoint: where traces are sent; nowhere when absent.
+        otlp_endpoint: where traces, metrics and logs are sent; nowhere when absent.
+        metrics_key: opens /metrics and nothing else.
         approval_seconds: how long an approval can be answered.
         call_seconds: the most that any call of a system may take; a connector may allow less.
         body_bytes: the largest request body.
@@ -64,6 +65,7 @@ class Settings(BaseModel):
     temporal_namespace: str = "default"
     task_queue: str = "practicum"
     otlp_endpoint: str | None = None
+    metrics_key: SecretStr | None = Field(default=None, min_length=20)
     approval_seconds: int = Field(default=86_400, ge=1)
     call_seconds: float = Field(default=600.0, gt=0)
     body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)

@@ -1,11 +1,20 @@
-"""Traces: OpenTelemetry with the GenAI conventions, never a word of content."""
+"""Traces, metrics and logs: OpenTelemetry with the GenAI conventions, never a word of content."""
 
-from collections.abc import Generator, Mapping
+import logging
+import time
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 
+from opentelemetry._logs import Logger, LogRecord, SeverityNumber
 from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk.metrics.export import MetricsData
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import (
@@ -19,44 +28,111 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from practicum.contracts.tools import CallStatus
+from practicum.contracts.tools import CallStatus, Tool
+from practicum_gateway.metrics.instruments import Family
+from practicum_gateway.metrics.meter import UNKNOWN, Meter
+from practicum_gateway.metrics.otlp import as_metrics
+from practicum_gateway.metrics.process import ProcessMeter
+from practicum_gateway.metrics.requests import RequestMeter
 from practicum_gateway.passing import Passing
 
 _W3C = TraceContextTextMapPropagator()
-_TRACES_PATH = "/v1/traces"
+_LOG = logging.getLogger("practicum_gateway")
+_SEVERITIES = {
+    logging.DEBUG: SeverityNumber.DEBUG,
+    logging.INFO: SeverityNumber.INFO,
+    logging.WARNING: SeverityNumber.WARN,
+    logging.ERROR: SeverityNumber.ERROR,
+    logging.CRITICAL: SeverityNumber.FATAL,
+}
+_REPEATED, _OVER_BUDGET, _BROKEN_OFF = "repeated", "over_budget", "broken_off"
 _FAILED = frozenset({CallStatus.ERROR, CallStatus.UNAVAILABLE, CallStatus.IN_DOUBT})
 
 
 class Telemetry:
-    """The tracer of this process. Without an endpoint spans are made, so that traces pass through, and not kept.
+    """What this process tells of itself. Without an endpoint spans are made, so that traces pass through, and not kept.
 
     Attributes:
         tracer: makes spans.
+        requests: counts requests.
+        process: measures the process.
     """
 
     tracer: Tracer
 
     def __init__(self, endpoint: str | None = None, *, processor: SpanProcessor | None = None) -> None:
-        """Prepare the tracer.
+        """Prepare the tracer, and what sends to a collector.
 
         Args:
             endpoint: base URL of an OTLP/HTTP collector.
             processor: takes the spans as well, whatever the endpoint.
         """
-        self._provider = TracerProvider(
-            resource=Resource.create({SERVICE_NAME: "practicum-gateway"}), shutdown_on_exit=False
-        )
-        if endpoint is not None:
-            url = endpoint if endpoint.endswith(_TRACES_PATH) else endpoint.rstrip("/") + _TRACES_PATH
-            self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
+        self._resource = Resource.create({SERVICE_NAME: "practicum-gateway", SERVICE_VERSION: version("practicum")})
+        self._provider = TracerProvider(resource=self._resource, shutdown_on_exit=False)
+        self._collector = None if endpoint is None else _Collector(endpoint, self._resource, self._provider)
         if processor is not None:
             self._provider.add_span_processor(processor)
         taken = endpoint is not None or processor is not None
         self.tracer = self._provider.get_tracer("practicum_gateway") if taken else Passing()
+        self.requests = RequestMeter()
+        self.process = ProcessMeter()
+
+    @property
+    def is_collected(self) -> bool:
+        """Whether a collector wants to hear of it."""
+        return self._collector is not None
+
+    def send(self, families: Iterable[Family]) -> None:
+        """Send metrics to the collector; blocks for as long as that takes."""
+        if self._collector is not None:
+            self._collector.send(as_metrics(families, self._resource, self.process.started))
 
     def close(self) -> None:
         """Send what is left and stop; blocks for as long as the collector takes."""
+        if self._collector is not None:
+            self._collector.close()
         self._provider.shutdown()
+
+
+class _Collector:
+    """Sends spans, metrics and the gateway's own log to a collector."""
+
+    def __init__(self, endpoint: str, resource: Resource, spans: TracerProvider) -> None:
+        base = endpoint.removesuffix("/v1/traces").rstrip("/")
+        spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{base}/v1/traces")))
+        self._metrics = OTLPMetricExporter(endpoint=f"{base}/v1/metrics")
+        self._logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
+        exporter = OTLPLogExporter(endpoint=f"{base}/v1/logs")
+        self._logs.add_log_record_processor(BatchLogRecordProcessor(exporter))
+        self._handler = _LogHandler(self._logs.get_logger("practicum_gateway"))
+        _LOG.addHandler(self._handler)
+
+    def send(self, metrics: MetricsData) -> None:
+        self._metrics.export(metrics)  # pyright: ignore[reportUnknownMemberType]  # a signature of theirs
+
+    def close(self) -> None:
+        _LOG.removeHandler(self._handler)
+        self._logs.shutdown()
+        self._metrics.shutdown()  # pyright: ignore[reportUnknownMemberType]  # likewise
+
+
+class _LogHandler(logging.Handler):
+    """Passes lines of the log on as they are written: without stack traces, which may quote what was handled."""
+
+    def __init__(self, target: Logger) -> None:
+        super().__init__()
+        self._target = target
+
+    def emit(self, record: logging.LogRecord) -> None:
+        severity = _SEVERITIES.get(record.levelno, SeverityNumber.UNSPECIFIED)
+        self._target.emit(
+            LogRecord(
+                timestamp=int(record.created * 1_000_000_000),
+                severity_number=severity,
+                severity_text=record.levelname,
+                body=record.getMessage(),
+            )
+        )
 
 
 def parent_of(headers: Mapping[str, str]) -> Context:
@@ -79,26 +155,62 @@ def current_trace_id() -> str | None:
 
 
 class ToolSpan:
-    """The span of one tool call."""
+    """The span of one tool call, and what is counted of it."""
 
-    def __init__(self, span: Span) -> None:
-        """Wrap a span."""
+    def __init__(self, span: Span, meter: Meter) -> None:
+        """Wrap a span, and begin to measure."""
         self._span = span
+        self._meter = meter
+        self._began = time.perf_counter()
+        self._upstream: float | None = None
+        self._connector = self._effect = UNKNOWN
+        self._outcome: str | None = None
+
+    def found(self, tool: Tool | None, *, repeated: bool) -> None:
+        """Say which tool is called, if there is one, and whether its outcome is known already."""
+        if tool is not None:
+            self._connector, self._effect = self._meter.connector(tool.connector), tool.effect
+        self._outcome = _REPEATED if repeated else None
+
+    def over_budget(self) -> None:
+        """Say that a budget has no room for it."""
+        self._outcome = _OVER_BUDGET
+
+    def sent(self, seconds: float, tries: int) -> None:
+        """Say that the system was asked.
+
+        Args:
+            seconds: what it took, all tries.
+            tries: how many there were.
+        """
+        self._upstream = seconds
+        if tries > 1:
+            self._meter.retries.add(self._connector, by=tries - 1)
 
     def ended(self, status: CallStatus) -> None:
         """Say how the call ended."""
+        self._outcome = self._outcome or status.value
         self._span.set_attribute("practicum.call.status", status.value)
         if status in _FAILED:
             self._span.set_attribute("error.type", status.value)
             self._span.set_status(StatusCode.ERROR)
 
+    def close(self) -> None:
+        """Count it."""
+        whole = time.perf_counter() - self._began
+        self._meter.calls.add(self._connector, self._effect, self._outcome or _BROKEN_OFF)
+        self._meter.gateway_seconds.observe(max(0.0, whole - (self._upstream or 0.0)), self._effect)
+        if self._upstream is not None:
+            self._meter.upstream_seconds.observe(self._upstream, self._connector)
+
 
 @contextmanager
-def tool_span(tracer: Tracer, tool: str, episode: str | None) -> Generator[ToolSpan]:
+def tool_span(tracer: Tracer, meter: Meter, tool: str, episode: str | None) -> Generator[ToolSpan]:
     """The span `execute_tool NAME` around a call; names and status only, no arguments and no result.
 
     Args:
         tracer: makes the span.
+        meter: counts the call.
         tool: exposed name of the tool.
         episode: the episode it belongs to.
     """
@@ -109,4 +221,8 @@ def tool_span(tracer: Tracer, tool: str, episode: str | None) -> Generator[ToolS
     with tracer.start_as_current_span(
         f"execute_tool {tool}", kind=SpanKind.INTERNAL, attributes=attributes, record_exception=False
     ) as span:
-        yield ToolSpan(span)
+        measured = ToolSpan(span, meter)
+        try:
+            yield measured
+        finally:
+            measured.close()

@@ -5,6 +5,7 @@ import asyncio
 from fastapi import FastAPI, Request
 
 from practicum.contracts.tools import CallStatus
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.telemetry import Telemetry, current_trace_id, current_traceparent, parent_of, tool_span
 from tests.gateway.conftest import Serve
 
@@ -20,7 +21,7 @@ async def test_spans_are_sent_to_the_collector(serve: Serve) -> None:
     collector.post("/v1/traces")(take)
     async with serve(collector) as url:
         telemetry = Telemetry(url)
-        with tool_span(telemetry.tracer, "crm_get_customer", "ep_1") as span:
+        with tool_span(telemetry.tracer, Meter(), "crm_get_customer", "ep_1") as span:
             span.ended(CallStatus.OK)
         await asyncio.to_thread(telemetry.close)
     assert b"execute_tool crm_get_customer" in b"".join(received)

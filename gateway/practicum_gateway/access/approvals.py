@@ -21,6 +21,7 @@ from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, ForbiddenError, NotFoundError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.audit.log import Deed, append
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.store.access_tables import ApprovalRow
 from practicum_gateway.store.engine import Store, new_id
 
@@ -104,6 +105,7 @@ class Approvals:
 
     Attributes:
         on_answer: whom to tell of answers; the composition root sets it.
+        meter: counts questions and answers; the composition root sets it.
     """
 
     def __init__(self, store: Store, *, seconds: int = 86_400, notices: Notices | None = None) -> None:
@@ -118,6 +120,7 @@ class Approvals:
         self._notices = notices or _Silence()
         self._lifetime = timedelta(seconds=seconds)
         self.on_answer: OnAnswer = _nobody
+        self.meter = Meter()
 
     async def ask(self, question: Question) -> tuple[Approval, bool]:
         """Ask, or find the same question already asked; the flag says whether it is new.
@@ -259,9 +262,11 @@ class Approvals:
         row.status = ApprovalStatus.APPROVED if answer.approve else ApprovalStatus.DENIED
         row.decided_by, row.decided, row.reason = principal.name, now, answer.reason
         row.expires = now + self._lifetime
+        self.meter.approvals.add(row.status)
 
     def _row(self, question: Question, *, serial: int) -> ApprovalRow:
         now = utc_now()
+        self.meter.approvals.add("asked")
         return ApprovalRow(
             id=new_id("apr"),
             scope=question.scope,

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import time
 from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime, timedelta
 
@@ -35,6 +36,9 @@ _RECEIPT_BYTES = 16
 class Audit:
     """One log in one store.
 
+    Attributes:
+        checked: what the last check found since the gateway began, and when (seconds since 1970).
+
     Deeds that are rows are appended by who writes these rows, with `log.append`, in the same transaction; what leaves
     no row of its own is noted here.
     """
@@ -51,6 +55,7 @@ class Audit:
         self._refusals = Refusals()
         self._refused = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self.checked: tuple[AuditCheck, float] | None = None
 
     def open(self) -> None:
         """Begin to write down what was turned away, and to let go of what was kept long enough."""
@@ -114,7 +119,9 @@ class Audit:
             async for entry in _entries(session, 0):
                 if not chain.take(entry):
                     break
-        return chain.check()
+        found = chain.check()
+        self.checked = found, time.time()
+        return found
 
     async def export(self, after: int = 0) -> AsyncGenerator[str]:
         """The entries there are now, oldest first, each a line of JSON; the export itself is the last of them.

@@ -33,6 +33,7 @@ from practicum_gateway.episodes.rights import check_driving, check_owner, check_
 from practicum_gateway.episodes.temporal import Workflows
 from practicum_gateway.episodes.trajectories import accepted_conversation
 from practicum_gateway.episodes.turns import Turns
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.tool_forms import profile_of, too_many
 from practicum_gateway.record.record import Record
@@ -59,6 +60,7 @@ class Episodes:
         calls: Calls,
         practice: PracticeCopies,
         examples: Examples,
+        meter: Meter | None = None,
     ) -> None:
         """Put the parts together.
 
@@ -73,6 +75,7 @@ class Episodes:
             calls: makes the turns' calls.
             practice: the copies of systems that training episodes work on.
             examples: chooses the solved tasks that a model is shown.
+            meter: counts how they end.
         """
         self._record = record
         self._registry = registry
@@ -84,6 +87,7 @@ class Episodes:
         self._calls = calls
         self._practice = practice
         self._examples = examples
+        self._meter = meter or Meter()
 
     async def start(self, principal: Principal, request: EpisodeRequest) -> tuple[Episode, bool]:
         """Begin an episode; the flag says whether it is new. A repeated idempotency key gives the first one.
@@ -325,6 +329,7 @@ class Episodes:
     async def _end(self, stored: StoredEpisode, result: EpisodeResult) -> Episode:
         episode, first = await self._record.episodes.end(stored.episode.id, await self._filled(stored, result))
         if first:
+            self._meter.episodes.add(result.status, result.cause)
             self._turns.abandon(episode.id)
             await self._approvals.cancel_of_episode(episode.id)
         return episode

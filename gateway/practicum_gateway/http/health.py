@@ -55,6 +55,10 @@ class Readiness:
                 self._looked = time.monotonic()
         return {"serving": serving, **self._store}
 
+    async def ready(self, estate: Estate) -> bool:
+        """Whether it can work."""
+        return all(said == _OK for said in (await self.checks(estate)).values())
+
     async def _look(self, estate: Estate) -> dict[str, str]:
         store = estate.main.store
         if store.lost.is_set():

@@ -33,7 +33,8 @@ from practicum_gateway.invocation import outcomes
 from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.intent import EventSink, Intent
 from practicum_gateway.invocation.ledger import Also, Entry, Ledger
-from practicum_gateway.telemetry import current_traceparent, tool_span
+from practicum_gateway.metrics.meter import Meter
+from practicum_gateway.telemetry import ToolSpan, current_traceparent, tool_span
 
 _DRAIN_SECONDS = 30.0
 
@@ -63,6 +64,7 @@ class Pipeline:
         audit: Audit,
         events: EventSink,
         tracer: Tracer,
+        meter: Meter | None = None,
         call_seconds: float = 600.0,
     ) -> None:
         """Put the parts in line.
@@ -77,6 +79,7 @@ class Pipeline:
             audit: where it is written down that a call was not made.
             events: where an episode's events go.
             tracer: makes the spans of the calls.
+            meter: counts them.
             call_seconds: the most that a call may take; a connector may allow less.
         """
         self._catalogue = catalogue
@@ -88,6 +91,7 @@ class Pipeline:
         self._audit = audit
         self._events = events
         self._tracer = tracer
+        self._meter = meter or Meter()
         self._seconds = call_seconds
         self._under_way: dict[tuple[str, str], _UnderWay] = {}
         self.patience = _DRAIN_SECONDS
@@ -140,9 +144,10 @@ class Pipeline:
 
     async def _observed(self, intent: Intent) -> Observation:
         # What is done about the call is done on behalf of whoever wants it, not of who drives the episode.
-        with acting_as(intent.principal.who), tool_span(self._tracer, intent.tool, intent.episode) as span:
+        spanned = tool_span(self._tracer, self._meter, intent.tool, intent.episode)
+        with acting_as(intent.principal.who), spanned as span:
             try:
-                observation = await self._perform(intent)
+                observation = await self._perform(intent, span)
             except (CallError, NotFoundError) as error:
                 refused = outcomes.mendable(error)
                 span.ended(refused.status)
@@ -153,13 +158,14 @@ class Pipeline:
             span.ended(observation.status)
             return observation
 
-    async def _perform(self, intent: Intent) -> Observation:
+    async def _perform(self, intent: Intent, span: ToolSpan) -> Observation:
         # authenticate
         intent.principal.require_episode(intent.episode)
         intent.require_json()
         tool = await self._find(intent.tool)
         intent = intent if tool is None else replace(intent, tool=tool.name)
         known = None if intent.fresh else await self._ledger.recall(intent)
+        span.found(tool, repeated=known is not None and known.observation is not None)
         if known is not None and known.observation is not None:
             return known.observation
         tool = tool or await self._catalogue.tool(intent.tool)
@@ -202,13 +208,14 @@ class Pipeline:
                     also=self._also(intent, "call.started", arguments=shown),
                 )
             except BudgetError as error:
+                span.over_budget()
                 return await self._refuse(intent, outcomes.over_budget(error), why=error.detail)
             self._announce(intent)
             if not prepared.safe:
                 await self._ledger.mark_sent(entry)
 
             # inject, send, shape: the connector adds the credentials at the last moment and takes them out again
-            seen, seconds = await self._exchange(connector, prepared, entry)
+            seen, seconds = await self._exchange(connector, prepared, entry, span)
 
             # record
             observation = seen.observation
@@ -276,18 +283,19 @@ class Pipeline:
         return await self._refuse(intent, outcomes.unapproved(approval), approval=approval.id, why=approval.status)
 
     async def _exchange(
-        self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry
+        self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry, span: ToolSpan
     ) -> tuple[Observed, float]:
         """Send the call; a doubtful one a second time where the system recognises its key, to learn what became of it.
 
         That is no retry: it can only do once what was asked once, and it ends the doubt or leaves it.
         """
         sent = await self._send(connector, prepared, entry)
-        seconds = sent.seconds
+        seconds, tries = sent.seconds, sent.attempts
         if sent.in_doubt and prepared.repeatable:
             again = await self._send(connector, prepared, entry)
-            seconds += again.seconds
+            seconds, tries = seconds + again.seconds, tries + again.attempts
             sent = again if outcomes.clears_doubt(again) else sent
+        span.sent(seconds, tries)
         return connector.shape(sent), seconds
 
     async def _send(self, connector: CompiledConnector, prepared: PreparedCall, entry: Entry) -> Sent:

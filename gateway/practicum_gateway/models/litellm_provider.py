@@ -8,6 +8,7 @@ import asyncio
 import os
 import warnings
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from practicum.contracts.base import JsonObject
@@ -46,7 +47,7 @@ class LitellmProvider:
         with provider_errors(prompt):
             litellm = await self._load()
             answer = await litellm.acompletion(**self._arguments(prompt))
-            return read_answer(answer.model_dump(), where=prompt.spec.alias)
+            return _priced(litellm, prompt, read_answer(answer.model_dump(), where=prompt.spec.alias))
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
         """The model's turn in pieces of text, and last the whole of it.
@@ -67,7 +68,7 @@ class LitellmProvider:
             # litellm closes a stream that broke off with a finish reason of its own making.
             if chunks.received_finish_reason is None:
                 raise ModelProviderError(f"The model '{prompt.spec.alias}' stopped in the middle of its answer.")
-            yield answer.whole()
+            yield _priced(litellm, prompt, answer.whole())
 
     async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
         """The vectors of texts as litellm answers them, in OpenAI's form.
@@ -124,6 +125,20 @@ def _definitions(prompt: Prompt) -> list[JsonObject]:
     if prompt.definitions is not None:
         return list(prompt.definitions)
     return [definition(tool) for tool in prompt.tools]
+
+
+def _priced(litellm: Any, prompt: Prompt, completed: Completed) -> Completed:
+    """The answer with what it cost; without, where the price list that litellm brings does not know the model.
+
+    A server of one's own has no list price, whatever its model is called.
+    """
+    target, usage = prompt.spec.target, completed.usage
+    prices: dict[str, dict[str, Any]] = litellm.model_cost
+    price = prices.get(target) or prices.get(target.partition("/")[2]) or {}
+    asked, answered = price.get("input_cost_per_token"), price.get("output_cost_per_token")
+    if prompt.spec.base_url is not None or asked is None or answered is None:
+        return completed
+    return replace(completed, cost=usage.prompt_tokens * asked + usage.completion_tokens * answered)
 
 
 def _import_litellm() -> Any:

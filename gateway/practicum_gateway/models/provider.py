@@ -48,6 +48,7 @@ class Completed:
         sampled: token ids and logprobs, where the server gives them.
         template_hash: SHA-256 of the template that rendered the prompt, where the gateway rendered it.
         constrained: whether a grammar held the decoding.
+        cost: US dollars by the provider's price list, where that is known.
     """
 
     message: Message
@@ -56,6 +57,7 @@ class Completed:
     sampled: Sampled | None = None
     template_hash: str | None = None
     constrained: bool = False
+    cost: float | None = None
 
 
 class ModelProvider(Protocol):

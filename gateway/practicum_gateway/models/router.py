@@ -1,5 +1,6 @@
 """Models by alias: the prompt for whoever answers behind it, one span for every call."""
 
+import time
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Tool
 from practicum.errors import PracticumError
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.keyless import KeylessText, without_key
 from practicum_gateway.models.provider import Completed, ModelProvider, Prompt
 from practicum_gateway.models.registry import Registry
@@ -19,11 +21,18 @@ from practicum_gateway.models.versions import version_of
 class Models:
     """Calls models by their alias."""
 
-    def __init__(self, registry: Registry, providers: Mapping[Provider, ModelProvider], tracer: Tracer) -> None:
-        """Look aliases up in a registry, ask the provider that each names, and make spans of the calls."""
+    def __init__(
+        self,
+        registry: Registry,
+        providers: Mapping[Provider, ModelProvider],
+        tracer: Tracer,
+        meter: Meter | None = None,
+    ) -> None:
+        """Look aliases up in a registry, ask the provider that each names, make spans of the calls and count them."""
         self._registry = registry
         self._providers = dict(providers)
         self._tracer = tracer
+        self._meter = meter or Meter()
 
     async def prompt(
         self,
@@ -85,7 +94,7 @@ class Models:
             RequestError: the provider refuses the request; another try will not help.
         """
         prompt = await self.prompt(name, ())
-        with _span(self._tracer, prompt, None, operation="embeddings"):
+        with _span(self._tracer, self._meter, prompt, None, operation="embeddings"):
             return await self._providers[prompt.spec.provider].embed(prompt, texts)
 
     async def complete(self, prompt: Prompt, *, episode: str | None = None) -> Completed:
@@ -99,10 +108,10 @@ class Models:
             ModelProviderError: the provider failed; another try may help.
             RequestError: the provider refuses the request; another try will not help.
         """
-        with _span(self._tracer, prompt, episode) as span:
+        with _span(self._tracer, self._meter, prompt, episode) as span:
             answer = await self._providers[prompt.spec.provider].complete(prompt)
             completed = without_key(answer, prompt.api_key)
-            _note(span, completed)
+            self._note(span, prompt.spec, completed)
             return completed
 
     async def stream(self, prompt: Prompt, *, episode: str | None = None) -> AsyncGenerator[str | Completed]:
@@ -117,14 +126,23 @@ class Models:
             RequestError: as for `complete`.
         """
         text = KeylessText(prompt.api_key)
-        with _span(self._tracer, prompt, episode) as span:
+        with _span(self._tracer, self._meter, prompt, episode) as span:
             async for piece in self._providers[prompt.spec.provider].stream(prompt):
                 given = text.add(piece) if isinstance(piece, str) else text.rest()
                 if given:
                     yield given
                 if isinstance(piece, Completed):
-                    _note(span, piece)
+                    self._note(span, prompt.spec, piece)
                     yield without_key(piece, prompt.api_key)
+
+    def _note(self, span: Span, spec: ModelSpec, completed: Completed) -> None:
+        usage = completed.usage
+        span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
+        span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
+        span.set_attribute("gen_ai.response.finish_reasons", [completed.finish_reason])
+        self._meter.took("chat", _provider_name(spec), spec.alias, usage.prompt_tokens, usage.completion_tokens)
+        if completed.cost is not None:
+            self._meter.cost.add(self._meter.model(spec.alias), by=completed.cost)
 
 
 def merged(defaults: Sampling, overrides: Sampling) -> Sampling:
@@ -133,8 +151,10 @@ def merged(defaults: Sampling, overrides: Sampling) -> Sampling:
 
 
 @contextmanager
-def _span(tracer: Tracer, prompt: Prompt, episode: str | None, operation: str = "chat") -> Generator[Span]:
-    """A client span with the GenAI conventions; message content is not part of it."""
+def _span(
+    tracer: Tracer, meter: Meter, prompt: Prompt, episode: str | None, operation: str = "chat"
+) -> Generator[Span]:
+    """A client span with the GenAI conventions, and a count; message content is part of neither."""
     spec, sampling = prompt.spec, prompt.sampling
     attributes: dict[str, str | int | float] = {
         "gen_ai.operation.name": operation,
@@ -153,22 +173,19 @@ def _span(tracer: Tracer, prompt: Prompt, episode: str | None, operation: str = 
     attributes |= {name: value for name, value in asked.items() if value is not None}
     # Not made current: a stream's consumer runs in other contexts than the stream.
     span = tracer.start_span(f"{operation} {spec.alias}", kind=SpanKind.CLIENT, attributes=attributes)
+    began, code = time.perf_counter(), ""
     try:
         yield span
     except PracticumError as error:
+        code = error.code
         span.set_attribute("error.type", error.code)
         span.set_status(StatusCode.ERROR, error.title)
         raise
     finally:
         span.end()
+        meter.answered(operation, _provider_name(spec), spec.alias, time.perf_counter() - began, code)
 
 
 def _provider_name(spec: ModelSpec) -> str:
     named, slash, _ = spec.target.partition("/")
     return named if spec.provider is Provider.LITELLM and slash else spec.provider
-
-
-def _note(span: Span, completed: Completed) -> None:
-    span.set_attribute("gen_ai.usage.input_tokens", completed.usage.prompt_tokens)
-    span.set_attribute("gen_ai.usage.output_tokens", completed.usage.completion_tokens)
-    span.set_attribute("gen_ai.response.finish_reasons", [completed.finish_reason])

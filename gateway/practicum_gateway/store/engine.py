@@ -19,6 +19,7 @@ from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
 from practicum.errors import ConfigurationError
+from practicum_gateway.metrics.instruments import SHORT_SECONDS, Histogram
 from practicum_gateway.store.alone import held_database, held_file
 from practicum_gateway.store.commits import Commits
 from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
@@ -99,6 +100,7 @@ class Store:
 
     Attributes:
         lost: set when another gateway may have begun to work on the store that was held with `alone`.
+        writes: how long writers waited until what they wrote was committed.
     """
 
     def __init__(self, url: str, *, schema: str | None = None) -> None:
@@ -154,6 +156,9 @@ class Store:
         self._write = async_sessionmaker(writing, expire_on_commit=False)
         self._turn = asyncio.Lock()
         self.lost = asyncio.Event()
+        self.writes = Histogram(
+            "practicum.store.write.duration", "s", "From a wish to write until it is committed.", bounds=SHORT_SECONDS
+        )
 
     @property
     def is_embedded(self) -> bool:
@@ -181,6 +186,7 @@ class Store:
         """
         async with contextlib.AsyncExitStack() as stack:
             stack.enter_context(_room_in_words())
+            stack.enter_context(self._timed())
             if self._commits is not None:
                 yield await stack.enter_async_context(self._commits.write(lasting=lasting))
                 return
@@ -226,7 +232,7 @@ class Store:
         Raises:
             ConfigurationError: there is no room left; nothing of the transaction is kept.
         """
-        with _room_in_words():
+        with _room_in_words(), self._timed():
             if self._commits is not None:
                 return await self._commits.change(work, lasting=lasting)
             async with self._writing.begin() as connection:
@@ -273,6 +279,12 @@ class Store:
             self._reader = None
         await self.engine.dispose()
         self._threads.shutdown(wait=False)
+
+    @contextlib.contextmanager
+    def _timed(self) -> Generator[None]:
+        began = time.perf_counter()
+        yield
+        self.writes.observe(time.perf_counter() - began)
 
     def _connection(self) -> EmbeddedConnection:
         return EmbeddedConnection(str(self.engine.url.database), self._threads, patience=_BUSY_TIMEOUT_MS / 1000)
