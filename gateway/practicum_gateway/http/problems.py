@@ -157,7 +157,15 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
         )
     )
     response.headers.update(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := _methods_at(request)):
+        response.headers["allow"] = allowed  # the framework names those of one of the path's routes alone
     return response
+
+
+def _methods_at(request: Request) -> str:
+    """The methods that the gateway's own document knows at the path of a request."""
+    template = getattr(request.scope.get("route"), "path", None)
+    return ", ".join(sorted(method.upper() for method in request.app.openapi()["paths"].get(template, ())))
 
 
 async def on_validation_error(request: Request, error: Exception) -> Response:
