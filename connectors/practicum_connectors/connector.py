@@ -19,14 +19,10 @@ from http import HTTPStatus
 from typing import Self
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.connectors import (
-    Change,
-    ConnectorSpec,
-    OperationReport,
-)
+from practicum.contracts.connectors import Change, ConnectorSpec, OperationReport
 from practicum.contracts.tools import CallStatus, Compensation, Effect, Observation, Tool
 from practicum.errors import CallError, ForbiddenError, NotFoundError
-from practicum_connectors.auth import REDACTED, Rotated, Turn, credentials_for
+from practicum_connectors.auth import REDACTED, Resolve, Rotated, Turn, credentials_for, unresolved
 from practicum_connectors.calls import PreparedCall, Sent
 from practicum_connectors.catalogue.plan import ToolPlan
 from practicum_connectors.compensation import Made, Ways
@@ -83,7 +79,14 @@ class CompiledConnector:
     """
 
     def __init__(
-        self, spec: ConnectorSpec, side: Side, revision: Revision | None, site: Site, handles: Handles
+        self,
+        spec: ConnectorSpec,
+        side: Side,
+        revision: Revision | None,
+        site: Site,
+        handles: Handles,
+        *,
+        resolve: Resolve,
     ) -> None:
         """Take over what `compile` made.
 
@@ -93,6 +96,7 @@ class CompiledConnector:
             revision: what is in force of it and a newer one, if there is a newer one.
             site: where it listens.
             handles: seal the way to next pages.
+            resolve: reads the parts of credentials that are kept outside.
 
         Raises:
             DocumentError: the practice copies make no sense.
@@ -114,7 +118,7 @@ class CompiledConnector:
         self._home = compiled.base_url
         self._builders: dict[str, RequestBuilder] = {}
         self._site = site
-        self.practice = practice_of(spec, document, compiled.base_url)
+        self.practice = practice_of(spec, document, compiled.base_url, resolve)
         self._handles = handles
         self._observers = {id(side): Observer(ResponseChecks(side.document), handles) for side in self._sides.values()}
 
@@ -128,6 +132,7 @@ class CompiledConnector:
         page_key: bytes | None = None,
         on_rotated: Rotated | None = None,
         turn: Turn | None = None,
+        resolve: Resolve = unresolved,
     ) -> Self:
         """Turn each operation of a document into a tool.
 
@@ -141,17 +146,21 @@ class CompiledConnector:
             on_rotated: stores refresh tokens that the system's token server replaces.
             turn: what a refresh token is exchanged within, where another connector holds it too: the one of before, of
                 which calls are still under way.
+            resolve: reads the parts of credentials that are kept outside.
 
         Raises:
             DocumentError: the document says nowhere where the system listens, or the credential does not fit it.
         """
         base_url = base_url_of(spec, document)
         sender = Sender(private_network=spec.private_network, connections=spec.limits.concurrent)
-        keyring = credentials_for(spec.auth, document, base_url, sender, on_rotated=on_rotated, turn=turn)
+        keyring = credentials_for(
+            spec.auth, document, base_url, sender, on_rotated=on_rotated, turn=turn, resolve=resolve
+        )
         side = Side(document, compile_document(spec, document, base_url, keyring))
         revision = None if newer is None else revised(spec, side, compiled_side(spec, newer, keyring))
         site = Site(base_url, keyring, sender, spec.limits)
-        return cls(spec, side, revision, site, Handles(page_key or secrets.token_bytes(_KEY_BYTES)))
+        handles = Handles(page_key or secrets.token_bytes(_KEY_BYTES))
+        return cls(spec, side, revision, site, handles, resolve=resolve)
 
     def at_practice(self, copy_name: str) -> Self:
         """This connector as it reaches a practice copy and nothing else: the same tools, nothing compiled again.
@@ -308,6 +317,10 @@ class CompiledConnector:
     def redact(self, text: str) -> str:
         """The text without this connector's credential values."""
         return self._site.redact(text)
+
+    async def learn(self) -> None:
+        """Read the parts of its credential that are kept outside, so that they are taken out of the first texts too."""
+        await self._site.keyring.learn()
 
     async def aclose(self) -> None:
         """Close its connections."""

@@ -26,7 +26,7 @@ from practicum.contracts.connectors import (
     SchemesAuth,
 )
 from practicum.errors import DocumentError, RequestError, UpstreamError
-from practicum_connectors.auth import Keyring, credentials_for
+from practicum_connectors.auth import Keyring, Resolve, credentials_for, unresolved
 from practicum_connectors.document import Document
 from practicum_connectors.exchange import HttpRequest, HttpResponse
 from practicum_connectors.sender import Sender
@@ -53,7 +53,13 @@ class Practice:
         base_url: a copy listens at `{base_url}/{copy}`.
     """
 
-    def __init__(self, spec: PracticeSpec, document: Document, limits: ConnectorLimits | None = None) -> None:
+    def __init__(
+        self,
+        spec: PracticeSpec,
+        document: Document,
+        limits: ConnectorLimits | None = None,
+        resolve: Resolve = unresolved,
+    ) -> None:
         """Prepare to reach copies; nothing is sent yet.
 
         Args:
@@ -61,6 +67,7 @@ class Practice:
             document: the system's document, which is theirs too.
             limits: how hard the system may be leant on; they hold for each copy, but for the rate, which is the live
                 system's own.
+            resolve: reads the parts of their credential that are kept outside.
 
         Raises:
             DocumentError: the address is no web address, or the credential does not fit the document.
@@ -70,6 +77,7 @@ class Practice:
         self._document = document
         self._limits = (limits or ConnectorLimits()).model_copy(update={"per_second": None})
         self._sender = Sender(private_network=spec.private_network)
+        self._resolve = resolve
         self._sites: OrderedDict[str, Site] = OrderedDict()
         _require_shared(spec.auth)
         self._keyring(self.base_url)
@@ -146,7 +154,9 @@ class Practice:
 
     def _keyring(self, url: str) -> Keyring:
         """The document speaks of the live system: its token server must not be shown the copies' secret."""
-        return credentials_for(self._spec.auth, self._document, url, self._sender, own_tokens=True)
+        return credentials_for(
+            self._spec.auth, self._document, url, self._sender, own_tokens=True, resolve=self._resolve
+        )
 
     async def _ask(self, method: str, copy: str, what: str, otherwise: str, body: bytes | None = None) -> HttpResponse:
         site = self.site(copy)
@@ -168,13 +178,16 @@ class Practice:
         )
 
 
-def practice_of(spec: ConnectorSpec, document: Document, base_url: str) -> Practice | None:
+def practice_of(
+    spec: ConnectorSpec, document: Document, base_url: str, resolve: Resolve = unresolved
+) -> Practice | None:
     """The practice copies of a registration, if it has any.
 
     Args:
         spec: the registration.
         document: its document.
         base_url: where the system itself listens.
+        resolve: reads the parts of their credential that are kept outside.
 
     Raises:
         DocumentError: they make no sense for it.
@@ -186,7 +199,7 @@ def practice_of(spec: ConnectorSpec, document: Document, base_url: str) -> Pract
             "A practice connector has no practice copies: training reaches it as it is.",
             mend="Register it with mode=live and its copies, or leave `practice` away.",
         )
-    practice = Practice(spec.practice, document, spec.limits)
+    practice = Practice(spec.practice, document, spec.limits, resolve)
     if practice.base_url == base_url:
         raise DocumentError("The practice copies are at the address of the live system.", mend="Give their own.")
     return practice

@@ -79,6 +79,7 @@ from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.router import Models
 from practicum_gateway.record.record import Record
 from practicum_gateway.rotation import Rotation
+from practicum_gateway.secrets.outside import Outside, outside_of
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.data_keys import DataKeys
 from practicum_gateway.store.engine import Store
@@ -129,12 +130,16 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
         ConfigurationError: the settings do not fit this machine.
     """
     telemetry = Telemetry(settings.otlp_endpoint, processor=spans)
-    return _house(MAIN, settings, Store(settings.url), master_key_of(settings), telemetry)
+    outside = outside_of(settings)
+    return _house(MAIN, settings, Store(settings.url), master_key_of(settings, outside), telemetry, outside=outside)
 
 
-def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, telemetry: Telemetry) -> House:
+def _house(
+    tenant: str, settings: Settings, store: Store, master: MasterKey, telemetry: Telemetry, *, outside: Outside
+) -> House:
     """The services of one tenant, over its own store and under its own keys."""
     meter = Meter()
+    secrets_outside = outside.secrets(tenant)
     vault = Vault(new_key())  # opened with the store's own keys
     keys = Keys(store, tenant)
     rulebook = Rulebook(store)
@@ -142,7 +147,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
     approvals = Approvals(store, seconds=settings.approval_seconds, notices=outbox)
     webhooks = Webhooks(store, vault, outbox)
     budgets = Budgets(store, rulebook)
-    catalogue = Catalogue(store, vault)
+    catalogue = Catalogue(store, vault, secrets_outside)
     ledger = Ledger(store)
     log = Audit(store, days=settings.audit_days)
     kept = Artifacts(store)
@@ -160,7 +165,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         meter=meter,
         call_seconds=settings.call_seconds,
     )
-    registry = Registry(store, vault)
+    registry = Registry(store, vault, secrets_outside)
     litellm, llama_cpp = LitellmProvider(), LlamaCppProvider()
     models = Models(registry, {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}, telemetry.tracer, meter)
     episodes = Episodes(
@@ -186,6 +191,7 @@ def _house(tenant: str, settings: Settings, store: Store, master: MasterKey, tel
         tenant=tenant,
         settings=settings,
         store=store,
+        outside=outside,
         telemetry=telemetry,
         meter=meter,
         keys=keys,
@@ -224,16 +230,18 @@ async def running(house: House) -> AsyncGenerator[Estate]:
     with only_gateway(house.settings.data_dir):
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(asyncio.to_thread, house.telemetry.close)
+            stack.push_async_callback(house.outside.aclose)
             stack.push_async_callback(house.store.close)
             await stack.enter_async_context(house.store.alone())
             await stack.enter_async_context(_opened(house))
             await install_keys(house.settings, house.keys)
             stores = TenantStores(house.store, house.settings.url, house.settings.data_dir)
-            master = master_key_of(house.settings)
+            master = master_key_of(house.settings, house.outside)
 
             @contextlib.asynccontextmanager
             async def opener(tenant: str) -> AsyncGenerator[House]:
-                other = _house(tenant, house.settings, stores.store(tenant), master.of_tenant(tenant), house.telemetry)
+                store, key = stores.store(tenant), master.of_tenant(tenant)
+                other = _house(tenant, house.settings, store, key, house.telemetry, outside=house.outside)
                 async with _opened(other):
                     yield other
 

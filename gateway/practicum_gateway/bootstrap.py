@@ -14,9 +14,10 @@ from pydantic import SecretStr
 from practicum.contracts.access import Role
 from practicum.errors import ConfigurationError, GatewayUnavailableError
 from practicum_gateway.access.keys import Keys, new_secret
+from practicum_gateway.secrets.outside import Outside
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
-from practicum_gateway.store.vault import KEY_BYTES, LocalMasterKey, new_key
+from practicum_gateway.store.vault import KEY_BYTES, LocalMasterKey, MasterKey, new_key
 
 FIRST_KEYS = (("admin", Role.ADMIN), ("worker", Role.WORKER), ("approver", Role.APPROVER))
 """The principals that every installation has, each with the role of its key.
@@ -90,12 +91,16 @@ def prepare(data_dir: Path) -> None:
         ) from None
 
 
-def master_key_of(settings: Settings) -> LocalMasterKey:
-    """The configured master key, or one that is made at the first start, with those that it takes the place of.
+def master_key_of(settings: Settings, outside: Outside | None = None) -> MasterKey:
+    """The configured master key, in the vault or in this process, with those that it takes the place of.
+
+    Where none is configured, one is made at the first start.
 
     Raises:
         ConfigurationError: the key cannot be read, or is none.
     """
+    if outside is not None and (kept_outside := outside.master_key()) is not None:
+        return kept_outside
     former = [key.get_secret_value() for key in settings.former_master_keys]
     if settings.master_key is not None:
         return LocalMasterKey(settings.master_key.get_secret_value(), former)

@@ -23,6 +23,7 @@ from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.record.record import Record
 from practicum_gateway.rotation import Rotation
+from practicum_gateway.secrets.outside import Outside
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.telemetry import Telemetry
@@ -38,6 +39,7 @@ class House:
         tenant: whose they are.
         settings: what the operator set.
         store: the database.
+        outside: where secrets are kept outside of it.
         telemetry: the tracer.
         meter: what is counted of the tenant.
         keys: API keys.
@@ -67,6 +69,7 @@ class House:
     tenant: str
     settings: Settings
     store: Store
+    outside: Outside
     telemetry: Telemetry
     meter: Meter
     keys: Keys

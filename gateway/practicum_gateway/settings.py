@@ -40,6 +40,23 @@ class Settings(BaseModel):
         call_seconds: the most that any call of a system may take; a connector may allow less.
         body_bytes: the largest request body.
         document_bytes: the largest body of a registration, which may carry a document.
+        secrets_dir: a folder of secrets as files, a folder in it for each tenant.
+        secret_seconds: how long a secret that is kept outside stays in memory.
+        vault_url: a Vault or OpenBao in which secrets are kept.
+        vault_ca_file: certificates that its own may be signed by, beside the usual ones.
+        vault_namespace: the namespace of the login, and of all else that names none.
+        vault_token: the gateway's token there; or one of the following four.
+        vault_token_file: a file in which somebody else keeps it fresh.
+        vault_role_id: the id of an AppRole.
+        vault_secret_id: its secret id.
+        vault_role: a role of the Kubernetes login.
+        vault_kubernetes_token_file: the token of the pod's service account.
+        vault_auth_mount: where the method of the login is, if not where it usually is.
+        vault_mount: where the KV engine (version 2) is.
+        vault_prefix: the path in it below which the secrets of a tenant are; `{tenant}` stands for its name.
+        vault_secrets_namespace: the namespace of that engine; `{tenant}` likewise.
+        vault_transit_key: the derived key of a transit engine that takes the place of the master key.
+        vault_transit_mount: where that engine is.
         audit_days: how long entries of the audit log are kept; for ever when absent.
         mcp_tool_tokens: the most tokens of tool definitions that a list of the MCP endpoint holds; above, two tools
             find and call the others.
@@ -70,6 +87,23 @@ class Settings(BaseModel):
     call_seconds: float = Field(default=600.0, gt=0)
     body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     document_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    secrets_dir: Path | None = None
+    secret_seconds: float = Field(default=60.0, ge=0, le=86_400)
+    vault_url: str | None = None
+    vault_ca_file: Path | None = None
+    vault_namespace: str | None = None
+    vault_token: SecretStr | None = None
+    vault_token_file: Path | None = None
+    vault_role_id: str | None = None
+    vault_secret_id: SecretStr | None = None
+    vault_role: str | None = None
+    vault_kubernetes_token_file: Path = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+    vault_auth_mount: str | None = None
+    vault_mount: str = "secret"
+    vault_prefix: str = "practicum/{tenant}"
+    vault_secrets_namespace: str | None = None
+    vault_transit_key: str | None = None
+    vault_transit_mount: str = "transit"
     audit_days: int | None = Field(default=None, ge=1)
     mcp_tool_tokens: int = Field(default=20_000, ge=0)
     mcp_origins: tuple[str, ...] = ()

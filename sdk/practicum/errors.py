@@ -14,6 +14,7 @@
     ├── UpstreamError           a connected system answered badly or not at all
     │   └── InDoubtError        an unsafe call was sent and its answer lost
     ├── ModelProviderError      a model server or provider failed
+    ├── SecretSourceError       a store of secrets outside cannot be asked
     ├── EpisodeError            an episode cannot go on
     └── GatewayUnavailableError the gateway itself cannot be reached
 
@@ -201,6 +202,15 @@ class ModelProviderError(PracticumError):
     retry_safe = True
 
 
+class SecretSourceError(PracticumError):
+    """A store in which secrets are kept outside cannot be asked."""
+
+    code = "secret_source"
+    status = 502
+    title = "Secrets cannot be read"
+    retry_safe = True
+
+
 class EpisodeError(PracticumError):
     """An episode cannot go on."""
 
@@ -235,6 +245,7 @@ _BY_CODE: dict[str, type[PracticumError]] = {
         UpstreamError,
         InDoubtError,
         ModelProviderError,
+        SecretSourceError,
         EpisodeError,
         GatewayUnavailableError,
     )

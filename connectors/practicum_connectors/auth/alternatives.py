@@ -5,6 +5,7 @@ from ssl import SSLContext
 from typing import TypeAlias
 
 from practicum_connectors.auth.credentials import Credentials, NoCredentials, Place
+from practicum_connectors.auth.referenced import Referenced
 from practicum_connectors.exchange import HttpRequest
 
 Security: TypeAlias = tuple[tuple[str, ...], ...]
@@ -94,6 +95,12 @@ class Keyring:
             return ()
         missing = [tuple(name for name in needed if name not in self._held) or needed[1:] for needed in security]
         return min(missing, key=len)
+
+    async def learn(self) -> None:
+        """Read the values that are kept outside, so that they are known before a call needs them."""
+        for credentials in self._all():
+            if isinstance(credentials, Referenced):
+                await credentials.learn()
 
     def secrets(self) -> Iterable[str]:
         """Every value that must not be shown."""

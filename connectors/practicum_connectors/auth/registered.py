@@ -31,6 +31,7 @@ from practicum_connectors.auth.credentials import (
     basic_header,
 )
 from practicum_connectors.auth.endpoints import TokenRule, endpoints_for
+from practicum_connectors.auth.referenced import Referenced, Resolve, references_of, unresolved
 from practicum_connectors.auth.refresh import ClientGrant, RefreshGrant
 from practicum_connectors.auth.schemes import Scheme, is_token, schemes_of, stands_for
 from practicum_connectors.auth.tokens import Client, Tokens
@@ -57,6 +58,7 @@ def credentials_for(
     on_rotated: Rotated | None = None,
     turn: Turn | None = None,
     own_tokens: bool = False,
+    resolve: Resolve = unresolved,
 ) -> Keyring:
     """The credentials of a connector.
 
@@ -68,37 +70,38 @@ def credentials_for(
         on_rotated: stores refresh tokens that the server replaces.
         turn: where others hold the same credential.
         own_tokens: whether the document may name no token server but the system's own.
+        resolve: reads the values that are kept outside.
 
     Raises:
         DocumentError: the credential does not fit the document, or they leave open what is needed.
     """
     schemes = schemes_of(document)
-    maker = _Maker(TokenRule(base_url, sender.private_network, own_tokens), sender, on_rotated, turn)
+    maker = _Maker(TokenRule(base_url, sender.private_network, own_tokens), sender, on_rotated, turn, resolve)
     match auth:
         case NoAuth():
             return Keyring({}, NoCredentials(), unbound=True)
         case SchemesAuth():
             return _several(auth, schemes, maker)
         case ApiKeyAuth():
-            return _key(auth, schemes)
+            return _key(auth, schemes, maker)
         case _:
             fitting = [scheme for scheme in schemes if stands_for(auth, scheme)]
             credentials = maker.make(auth, fitting or schemes)
             return Keyring({scheme.name: credentials for scheme in fitting}, credentials, unbound=not fitting)
 
 
-def _key(auth: ApiKeyAuth, schemes: Sequence[Scheme]) -> Keyring:
+def _key(auth: ApiKeyAuth, schemes: Sequence[Scheme], maker: "_Maker") -> Keyring:
     """One key, under each name that the document has for it, or where the registration says."""
     held: dict[str, Credentials] = {}
-    placed: dict[Place, FixedCredentials] = {}
+    placed: dict[Place, Credentials] = {}
     for scheme in schemes:
         if stands_for(auth, scheme) and scheme.location is not None:
             place = (scheme.location, scheme.parameter.lower())
-            held[scheme.name] = placed.setdefault(place, _placed(auth.value, scheme.location, scheme.parameter))
+            held[scheme.name] = placed.setdefault(place, maker.placed(auth, scheme.location, scheme.parameter))
     if held:
         return Keyring(held, next(iter(placed.values())))
     if auth.name:
-        return Keyring({}, _placed(auth.value, auth.location or "header", auth.name), unbound=True)
+        return Keyring({}, maker.placed(auth, auth.location or "header", auth.name), unbound=True)
     odd = next((scheme for scheme in schemes if scheme.type == "apiKey" and not scheme.is_sendable), None)
     if odd is not None:
         raise DocumentError(
@@ -132,12 +135,21 @@ class _Maker:
     sender: Sender
     on_rotated: Rotated | None
     turn: Turn | None
+    resolve: Resolve
+
+    def placed(self, auth: ApiKeyAuth, location: Location, name: str) -> Credentials:
+        references = references_of(auth)
+        if not references:
+            return _placed(auth.value, location, name)
+        _placed("checked", location, name)
+        places: frozenset[Place] = frozenset({(location, name.lower())})
+        return Referenced(references, lambda given: _placed(given["value"], location, name), self.resolve, places)
 
     def of_scheme(self, auth: SchemeAuth, scheme: Scheme) -> Credentials:
         if isinstance(auth, ApiKeyAuth):
             name, location = auth.name or scheme.parameter, auth.location or scheme.location
             if name and location is not None and (scheme.type == "apiKey" or auth.name):
-                return _placed(auth.value, location, name)
+                return self.placed(auth, location, name)
         elif stands_for(auth, scheme):
             return self.make(auth, (scheme,), scheme.name)
         raise DocumentError(
@@ -147,6 +159,17 @@ class _Maker:
         )
 
     def make(self, auth: _NoKey, schemes: Sequence[Scheme], name: str = "") -> Credentials:
+        references = references_of(auth)
+        if not references:
+            return self._made(auth, schemes, name)
+        places: frozenset[Place] = frozenset({("header", "authorization")})
+        if isinstance(auth, ClientCertificateAuth):
+            places = frozenset()
+        return Referenced(
+            references, lambda given: self._made(auth.model_copy(update=given), schemes, name), self.resolve, places
+        )
+
+    def _made(self, auth: _NoKey, schemes: Sequence[Scheme], name: str) -> Credentials:
         match auth:
             case BearerAuth(token=token):
                 return FixedCredentials("header", "Authorization", _sendable(f"Bearer {token}"), (token,))

@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from practicum.contracts.audit import Action
 from practicum.contracts.comparison import ConnectorComparison
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, RefreshReport, RefreshRequest
-from practicum.contracts.problems import FieldProblem
 from practicum.contracts.tools import Tool
-from practicum.errors import ConflictError, DocumentError, NotFoundError, RequestError
+from practicum.errors import ConflictError, NotFoundError, RequestError
+from practicum_connectors.auth import references_in
 from practicum_connectors.connector import CompiledConnector, load_source
 from practicum_connectors.document import Document
 from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.comparison import Kept, compared
-from practicum_gateway.catalogue.registrations import Documents, Known, Registration, Registrations
+from practicum_gateway.catalogue.refusals import require_tools, unchanged
+from practicum_gateway.catalogue.registrations import Documents, Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
 from practicum_gateway.catalogue.turns import Turns
 from practicum_gateway.catalogue.words import Words
+from practicum_gateway.secrets.source import Secrets
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault
-
-_FAULTS_SHOWN = 10
 
 
 @dataclass(slots=True)
@@ -42,8 +42,9 @@ class Catalogue:
     when one of its tools is first called. So a gateway with ten thousands of tools starts at once.
     """
 
-    def __init__(self, store: Store, vault: Vault) -> None:
-        """Keep connectors in a store, their credentials sealed by a vault."""
+    def __init__(self, store: Store, vault: Vault, secrets: Secrets | None = None) -> None:
+        """Keep connectors in a store, their credentials sealed by a vault; what stays outside is read there."""
+        self._secrets = secrets or Secrets({})
         self._registrations = Registrations(store, vault)
         self._words = Words(self._registrations)
         self._vault = vault
@@ -65,12 +66,13 @@ class Catalogue:
         fingerprint, digest = self._registrations.fingerprint(spec), await asyncio.to_thread(lambda: document.digest)
         known = await self._registrations.find(spec.name)
         if known is not None:
-            return _unchanged(known, fingerprint, digest), False
+            return unchanged(known, fingerprint, digest), False
+        await self._secrets.require(references_in(spec))
         registration = await self._registration(spec, Documents(document))
         async with self._changing:
             known = await self._registrations.find(spec.name)
             if known is not None:  # somebody else was faster
-                return _unchanged(known, fingerprint, digest), False
+                return unchanged(known, fingerprint, digest), False
             report = await self._registrations.add(registration)
             self._changed()
             self._held[spec.name] = _Held(compiled=registration.compiled)
@@ -194,6 +196,10 @@ class Catalogue:
             raise NotFoundError(f"There is no connector '{name}'.")
         return known.report
 
+    async def identity(self) -> str:
+        """What changes with every registration, refresh and removal."""
+        return (await self._present()).identity
+
     async def names(self, patterns: Sequence[str]) -> tuple[str, ...]:
         """Exposed names of the tools that any of the glob patterns names; sorted."""
         return (await self._present()).matching(patterns)
@@ -285,7 +291,7 @@ class Catalogue:
     async def _compiled(self, spec: ConnectorSpec, documents: Documents) -> CompiledConnector:
         turns = self._turns.setdefault(spec.name, Turns(spec.name, self._registrations))
         # Seconds of work for the largest: in a thread, so that others are served meanwhile.
-        return await asyncio.to_thread(
+        compiled = await asyncio.to_thread(
             CompiledConnector.compile,
             spec,
             documents.present,
@@ -293,7 +299,10 @@ class Catalogue:
             page_key=self._vault.page_key,
             on_rotated=turns.rotated,
             turn=turns.take,
+            resolve=self._secrets.resolve,
         )
+        await compiled.learn()
+        return compiled
 
     async def _registration(self, spec: ConnectorSpec, documents: Documents) -> Registration:
         """A registration, compiled and ready to be written.
@@ -302,7 +311,7 @@ class Catalogue:
             DocumentError: nothing becomes a tool, or the credential does not fit.
         """
         compiled = await self._compiled(spec, documents)
-        _require_tools(compiled)
+        require_tools(compiled)
         registration = Registration(spec, documents, compiled)
         await asyncio.to_thread(registration.pack)
         return registration
@@ -361,36 +370,6 @@ class Catalogue:
             async with self._changing:
                 shelf = self._shelf = self._shelf or await self._registrations.shelf()
         return shelf
-
-
-def _unchanged(known: Known, fingerprint: str, digest: str) -> ConnectorReport:
-    name = known.report.connector.name
-    if known.fingerprint != fingerprint:
-        raise ConflictError(
-            f"The connector '{name}' is registered with other content.",
-            mend="Remove it first, or choose another name.",
-        )
-    if digest not in known.digests:
-        file = "" if known.report.connector.source else " FILE"
-        raise ConflictError(
-            f"The connector '{name}' is registered with another document.",
-            mend=f"Refresh it to put the newer document in force: `practicum connectors refresh {name}{file}`.",
-        )
-    return known.report
-
-
-def _require_tools(compiled: CompiledConnector) -> None:
-    if compiled.tools:
-        return
-    refused = compiled.report
-    raise DocumentError(
-        f"None of the document's {len(refused)} operations became a tool.",
-        errors=tuple(
-            FieldProblem(where=f"{one.method} {one.path}", what="; ".join(one.notes) or "left out")
-            for one in refused[:_FAULTS_SHOWN]
-        ),
-        mend="Give a document with usable operations, or widen `include` and `exclude`.",
-    )
 
 
 async def _close_if_unused(held: _Held) -> None:

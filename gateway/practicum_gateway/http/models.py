@@ -51,14 +51,14 @@ async def list_models(house: Services, _caller: Caller) -> ModelList:
     )
 
 
-@router.post("", status_code=201, responses=documented(409))
+@router.post("", status_code=201, responses=documented(409, 502))
 async def register_model(spec: ModelSpec, house: Services, caller: Caller) -> ModelInfo:
     """Register a model under its alias, in place of what the alias named before, which stays as a version of it."""
     caller.require(to="register models")
     return await house.registry.put(spec, by=caller.name)
 
 
-@router.post("/{alias}/compare")
+@router.post("/{alias}/compare", responses=documented(502))
 async def compare(alias: str, spec: ModelSpec, house: Services, caller: Caller) -> ModelComparison:
     """How a registration differs from what the alias names, or from the version that is the same model."""
     caller.require(to="compare models")
@@ -82,7 +82,7 @@ async def list_versions(alias: str, house: Services, caller: Caller) -> tuple[Mo
     return await house.registry.versions(alias)
 
 
-@router.post("/{alias}/versions", status_code=201, responses=documented(409))
+@router.post("/{alias}/versions", status_code=201, responses=documented(409, 502))
 async def add_version(alias: str, spec: ModelSpec, house: Services, caller: Caller) -> ModelVersion:
     """Register a candidate: a version that `alias@version` names, while the alias goes on naming the one it names."""
     caller.require(to="register models")

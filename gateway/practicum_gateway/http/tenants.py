@@ -29,7 +29,7 @@ def estate_of(request: Request, house: Services, caller: Caller) -> Estate:
 Operated = Annotated[Estate, Depends(estate_of)]
 
 
-@router.post("", status_code=201, responses=documented(409))
+@router.post("", status_code=201, responses=documented(409, 502))
 async def create(request: TenantRequest, estate: Operated) -> NewTenant:
     """Make a tenant; the secret of its administrator's key is shown in this answer and never again."""
     key = await estate.create(request.name, request.admin)

@@ -1,7 +1,7 @@
 """The registered models: aliases, the versions behind each, and what answers for a version."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pydantic import TypeAdapter
@@ -13,7 +13,15 @@ from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.promotion import Change
-from practicum.errors import ConfigurationError, ConflictError, NotFoundError, RequestError
+from practicum.contracts.secrets import is_reference
+from practicum.errors import (
+    ConfigurationError,
+    ConflictError,
+    ModelProviderError,
+    NotFoundError,
+    RequestError,
+    SecretSourceError,
+)
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.models.versions import (
     check_settings,
@@ -25,6 +33,7 @@ from practicum_gateway.models.versions import (
     unused,
     version_of,
 )
+from practicum_gateway.secrets.source import Secrets
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.model_tables import ModelChangeRow, ModelRow, ModelVersionRow
 from practicum_gateway.store.vault import Vault
@@ -56,8 +65,9 @@ class Registry:
     Wherever a model is asked for, `alias` is the version that the alias names now, and `alias@version` is that one.
     """
 
-    def __init__(self, store: Store, vault: Vault) -> None:
-        """Keep models in a store, their keys sealed by a vault."""
+    def __init__(self, store: Store, vault: Vault, secrets: Secrets | None = None) -> None:
+        """Keep models in a store, their keys sealed by a vault, or read from where secrets are kept outside."""
+        self._secrets = secrets or Secrets({})
         self._store = store
         self._vault = vault
         self._parsed: dict[tuple[str, str], tuple[datetime, RegisteredModel]] = {}
@@ -142,8 +152,19 @@ class Registry:
         fields = compared(kept, wish, same=same is not None)
         return ModelComparison(known=True, names=named.version, version=version, fields=fields)
 
+    async def _key(self, name: str, key: str | None) -> str | None:
+        """A provider's key itself; one that is kept outside is read now."""
+        if key is None or not is_reference(key):
+            return key
+        try:
+            return await self._secrets.resolve(key)
+        except SecretSourceError as error:
+            raise ModelProviderError(f"The key of '{name}' cannot be had. {error.detail}", mend=error.mend) from None
+
     async def _check(self, spec: ModelSpec) -> None:
         check_settings(spec)
+        if spec.api_key is not None and is_reference(spec.api_key):
+            await self._secrets.require([spec.api_key])
         if spec.examples is None or spec.examples.embedder is None:
             return
         try:
@@ -162,13 +183,14 @@ class Registry:
             NotFoundError: there is no such alias or version.
             ConfigurationError: its key was sealed under another master key, or the gateway's template is no longer the
                 one that it was trained with.
+            ModelProviderError: its key is kept outside and cannot be read now.
         """
         model = await self._load(name)
         if (fault := template_fault(model.spec)) is not None:
             raise ConfigurationError(
                 f"'{name}' cannot be asked: {fault}", mend="Roll the alias back, or train the model again."
             )
-        return model
+        return replace(model, api_key=await self._key(name, model.api_key))
 
     async def info(self, name: str) -> ModelInfo:
         """The model behind `alias` or `alias@version` as it may be shown.

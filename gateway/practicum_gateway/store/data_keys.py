@@ -1,12 +1,12 @@
 """The data keys of a store: made at its first opening, sealed under the master key, exchanged on demand."""
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.base import utc_now
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.secret_tables import DataKeyRow
-from practicum_gateway.store.vault import LocalMasterKey, MasterKey, Sealer, Vault, new_key
+from practicum_gateway.store.vault import MasterKey, Sealer, Vault, new_key
 
 _SEAL = "seal"
 _NAMES = "names"
@@ -32,29 +32,37 @@ class DataKeys:
 
         Raises:
             ConfigurationError: they were sealed under another master key.
+            SecretSourceError: the master key is kept outside and cannot be asked.
         """
-        async with self._store.write() as session:
+        async with self._store.read() as session:
             rows = list(await session.scalars(select(DataKeyRow).order_by(DataKeyRow.created, DataKeyRow.id)))
-            if not rows:
-                rows = self._first()
+        # The master key may be asked over a network: no transaction waits for it.
+        opened = [(row, await self._master.unwrap(row.wrapped, _context(row.id))) for row in rows]
+        keys = [(row.purpose, key) for row, (key, _) in opened]
+        anew = {row.id: await self._master.wrap(key, _context(row.id)) for row, (key, formerly) in opened if formerly}
+        if not rows:
+            keys = [(_SEAL, new_key()), (_NAMES, self._master.names or new_key() + new_key())]
+            rows = [await self._row(purpose, key) for purpose, key in keys]
+            async with self._store.write() as session:
                 session.add_all(rows)
-            for row in rows:
-                key, formerly = self._master.unwrap(row.wrapped, _context(row.id))
-                if formerly:
-                    row.wrapped = self._master.wrap(key, _context(row.id))
-                if row.purpose == _NAMES:
-                    self._vault.take_names(key)
-                else:
-                    self._vault.take(Sealer(key), seals=True)
-        if isinstance(self._master, LocalMasterKey):
-            for sealer in self._master.sealers:
-                self._vault.take(sealer, seals=False)
+        elif anew:
+            async with self._store.write() as session:
+                for identity, wrapped in anew.items():
+                    await session.execute(update(DataKeyRow).where(DataKeyRow.id == identity).values(wrapped=wrapped))
+        for purpose, key in keys:
+            if purpose == _NAMES:
+                self._vault.take_names(key)
+            else:
+                self._vault.take(Sealer(key), seals=True)
+        for sealer in self._master.sealers:
+            self._vault.take(sealer, seals=False)
 
     async def renew(self) -> str:
         """A new key seals from now on; the id by which its seals are told. What others sealed still opens."""
         key = new_key()
+        row = await self._row(_SEAL, key)
         async with self._store.write() as session:
-            session.add(self._row(_SEAL, key))
+            session.add(row)
         self._vault.take(Sealer(key), seals=True)
         return self._vault.key_id
 
@@ -64,13 +72,9 @@ class DataKeys:
             kept = await _latest(session)
             await session.execute(delete(DataKeyRow).where(DataKeyRow.purpose == _SEAL, DataKeyRow.id != kept))
 
-    def _first(self) -> list[DataKeyRow]:
-        names = self._master.names if isinstance(self._master, LocalMasterKey) else new_key() + new_key()
-        return [self._row(_SEAL, new_key()), self._row(_NAMES, names)]
-
-    def _row(self, purpose: str, key: bytes) -> DataKeyRow:
+    async def _row(self, purpose: str, key: bytes) -> DataKeyRow:
         identity = new_id("dk")
-        wrapped = self._master.wrap(key, _context(identity))
+        wrapped = await self._master.wrap(key, _context(identity))
         return DataKeyRow(id=identity, purpose=purpose, wrapped=wrapped, created=utc_now())
 
 

@@ -31,11 +31,21 @@ def new_key() -> bytes:
 class MasterKey(Protocol):
     """Seals data keys: one in the environment or a file, or one that a key management service never gives out."""
 
-    def wrap(self, key: bytes, context: str) -> str:
+    @property
+    def sealers(self) -> tuple["Sealer", ...]:
+        """What opens credentials of releases in which a master key sealed them itself."""
+        ...
+
+    @property
+    def names(self) -> bytes | None:
+        """What fingerprints and handles of pages were made with where the master key made them itself."""
+        ...
+
+    async def wrap(self, key: bytes, context: str) -> str:
         """A data key, unreadable without the master key; opening it needs the same context."""
         ...
 
-    def unwrap(self, wrapped: str, context: str) -> tuple[bytes, bool]:
+    async def unwrap(self, wrapped: str, context: str) -> tuple[bytes, bool]:
         """A data key, and whether it is sealed under a former master key and should be wrapped anew.
 
         Raises:
@@ -117,11 +127,11 @@ class LocalMasterKey:
         oldest = self._keys[-1]
         return derived(oldest, "fingerprint") + derived(oldest, "next page")
 
-    def wrap(self, key: bytes, context: str) -> str:
+    async def wrap(self, key: bytes, context: str) -> str:
         """A data key, sealed under the present master key."""
         return self._sealers[0].seal(base64.b64encode(key).decode(), context)
 
-    def unwrap(self, wrapped: str, context: str) -> tuple[bytes, bool]:
+    async def unwrap(self, wrapped: str, context: str) -> tuple[bytes, bool]:
         """A data key, and whether a former master key sealed it.
 
         Raises:

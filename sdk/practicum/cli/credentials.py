@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import typer
 from pydantic import TypeAdapter
 
-from practicum.cli.inputs import secret_of
+from practicum.cli.inputs import secret_or_reference_of
 from practicum.contracts.connectors import Auth, NoAuth, SchemeAuth, SchemesAuth
 
 _WRITTEN = {
@@ -19,7 +19,10 @@ _WRITTEN = {
     "`authorization_code:env:ID:env:SECRET:env:REFRESH_TOKEN`",
     "client_certificate": "`client_certificate:file:cert.pem:file:key.pem`",
 }
-_PLACES = "A secret stands in an environment variable, `env:VARIABLE`, or in a file, `file:PATH`."
+_PLACES = (
+    "A secret stands in an environment variable, `env:VARIABLE`, or in a file, `file:PATH`, or it stays where the "
+    "gateway reads it, `vault:PATH#FIELD` or `mounted:PATH`."
+)
 _NAMED = "Several: one for each security scheme of the document, `--auth SCHEME=bearer:env:TOKEN`, repeated."
 AUTH_FORMS = f"`none`, {', '.join(_WRITTEN.values())}. {_PLACES}"
 AUTH_HELP = f"{AUTH_FORMS} {_NAMED}"
@@ -27,7 +30,7 @@ AUTH_HELP = f"{AUTH_FORMS} {_NAMED}"
 
 def _place(field: str) -> str:
     # The shortest path that leaves the rest its form, so that a path may hold colons.
-    return rf"(?P<{field}>env:[^:]+|file:.+?)"
+    return rf"(?P<{field}>env:[^:]+|vault:[^:]+|mounted:[^:]+|file:.+?)"
 
 
 _SHAPES = {
@@ -90,7 +93,7 @@ def _credential(form: str, option: str) -> SchemeAuth:
         # What was given is not repeated: it may be a secret typed where its place should stand.
         raise typer.BadParameter(f"This is no credential. {_advice(kind)}", param_hint=option)
     given = {field: text for field, text in found.groupdict().items() if text is not None}
-    fields = {field: text if field in _SAID else secret_of(text) for field, text in given.items()}
+    fields = {field: text if field in _SAID else secret_or_reference_of(text) for field, text in given.items()}
     return _CREDENTIAL.validate_python({"kind": kind, **fields})
 
 

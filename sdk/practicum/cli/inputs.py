@@ -11,6 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from practicum.cli.yaml_text import parse_yaml
 from practicum.contracts.base import JsonObject
+from practicum.contracts.secrets import SCHEME, reference_of
 from practicum.errors import ConfigurationError
 from practicum.halves import without_halves
 from practicum.tasks import Suite, load_suite
@@ -163,3 +164,19 @@ def secret_of(place: str) -> str:
     if not secret:
         raise ConfigurationError(f"There is no secret in {kind}:{name}.", mend=f"Set {name}, or name another place.")
     return secret
+
+
+def secret_or_reference_of(place: str) -> str:
+    """The same, or for `vault:PATH#FIELD` and `mounted:PATH` a reference to what the gateway reads there itself.
+
+    Raises:
+        typer.BadParameter: it names no place.
+        ConfigurationError: nothing is there.
+    """
+    kind, _, name = place.partition(":")
+    if kind not in {"vault", "mounted"}:
+        return secret_of(place)
+    try:
+        return str(reference_of(f"{SCHEME}{kind}/{name}"))
+    except ValueError as error:
+        raise typer.BadParameter(f"This names no secret: {error}.") from None

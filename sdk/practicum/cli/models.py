@@ -7,7 +7,7 @@ import typer
 
 from practicum.cli import versions
 from practicum.cli.connection import connect
-from practicum.cli.inputs import object_of, secret_of, text_of
+from practicum.cli.inputs import object_of, secret_or_reference_of, text_of
 from practicum.cli.output import JsonOption, say, show_json, show_table
 from practicum.client.call import build
 from practicum.contracts.models import ModelInfo, ModelSpec, Provider, Sampling
@@ -25,7 +25,9 @@ def add(
     target: Annotated[str, typer.Argument(help="The provider's own name, such as openai/gpt-5-mini.")],
     provider: Annotated[Provider, typer.Option(help="Who answers.")] = Provider.LITELLM,
     base_url: Annotated[str | None, typer.Option(help="Where a self-hosted server listens.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="The provider's key: env:VARIABLE or file:PATH.")] = None,
+    api_key: Annotated[
+        str | None, typer.Option(help="The provider's key: env:VARIABLE, file:PATH, vault:PATH#FIELD or mounted:PATH.")
+    ] = None,
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Default temperature.")] = None,
     top_p: Annotated[float | None, typer.Option(min=0, max=1, help="Default nucleus mass.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The most tokens of one turn.")] = None,
@@ -47,7 +49,7 @@ def add(
         "target": target,
         "provider": provider,
         "base_url": base_url,
-        "api_key": None if api_key is None else secret_of(api_key),
+        "api_key": None if api_key is None else secret_or_reference_of(api_key),
         "sampling": sampling if sampling != Sampling() else None,
         "tool_tokens": tool_tokens,
         "tool_profile": tool_profile,

@@ -74,15 +74,15 @@ def test_a_vault_opens_what_any_of_its_keys_sealed_and_seals_with_the_latest() -
         vault.sealed_anew(older, "erp")
 
 
-def test_a_master_key_opens_what_former_ones_wrapped() -> None:
+async def test_a_master_key_opens_what_former_ones_wrapped() -> None:
     former, present, key = new_key(), new_key(), new_key()
-    wrapped = LocalMasterKey(former).wrap(key, "one")
-    assert LocalMasterKey(present, [former]).unwrap(wrapped, "one") == (key, True)
-    again = LocalMasterKey(present, [former]).wrap(key, "one")
-    assert LocalMasterKey(present).unwrap(again, "one") == (key, False)
+    wrapped = await LocalMasterKey(former).wrap(key, "one")
+    assert await LocalMasterKey(present, [former]).unwrap(wrapped, "one") == (key, True)
+    again = await LocalMasterKey(present, [former]).wrap(key, "one")
+    assert await LocalMasterKey(present).unwrap(again, "one") == (key, False)
     for wrong in (LocalMasterKey(present), LocalMasterKey(former).of_tenant("sales")):
         with pytest.raises(ConfigurationError, match="another master key"):
-            wrong.unwrap(wrapped, "one")
+            await wrong.unwrap(wrapped, "one")
     with pytest.raises(ConfigurationError, match="changed or moved"):
-        LocalMasterKey(former).unwrap(wrapped, "two")
+        await LocalMasterKey(former).unwrap(wrapped, "two")
     assert base64.b64encode(former).decode() not in repr(LocalMasterKey(former))

@@ -1,0 +1,49 @@
+"""Registrations that are not made, and why."""
+
+from practicum.contracts.connectors import ConnectorReport
+from practicum.contracts.problems import FieldProblem
+from practicum.errors import ConflictError, DocumentError
+from practicum_connectors.connector import CompiledConnector
+from practicum_gateway.catalogue.registrations import Known
+
+_FAULTS_SHOWN = 10
+
+
+def unchanged(known: Known, fingerprint: str, digest: str) -> ConnectorReport:
+    """What is there already, where the same is asked for.
+
+    Raises:
+        ConflictError: something else is asked for under its name.
+    """
+    name = known.report.connector.name
+    if known.fingerprint != fingerprint:
+        raise ConflictError(
+            f"The connector '{name}' is registered with other content.",
+            mend="Remove it first, or choose another name.",
+        )
+    if digest not in known.digests:
+        file = "" if known.report.connector.source else " FILE"
+        raise ConflictError(
+            f"The connector '{name}' is registered with another document.",
+            mend=f"Refresh it to put the newer document in force: `practicum connectors refresh {name}{file}`.",
+        )
+    return known.report
+
+
+def require_tools(compiled: CompiledConnector) -> None:
+    """Go on only if something became a tool.
+
+    Raises:
+        DocumentError: nothing did; it says why of the first operations.
+    """
+    if compiled.tools:
+        return
+    refused = compiled.report
+    raise DocumentError(
+        f"None of the document's {len(refused)} operations became a tool.",
+        errors=tuple(
+            FieldProblem(where=f"{one.method} {one.path}", what="; ".join(one.notes) or "left out")
+            for one in refused[:_FAULTS_SHOWN]
+        ),
+        mend="Give a document with usable operations, or widen `include` and `exclude`.",
+    )

@@ -1,0 +1,1 @@
+"""Secrets that are kept outside of the store, and a master key that is."""
