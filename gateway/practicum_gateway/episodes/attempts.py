@@ -8,7 +8,7 @@ from practicum_gateway.models.chat_format import definition
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.versions import version_of
 from practicum_gateway.record.canonical import digest
-from practicum_gateway.record.model_calls import Continued
+from practicum_gateway.record.lineage import Continued
 from practicum_gateway.store.engine import new_id
 
 
@@ -17,7 +17,9 @@ def continuing(prompt: Prompt, before: Continued | None) -> Prompt:
 
     They do not where another model version sampled them, or where other tools were offered before the conversation.
     """
-    if before is None or before.sampled is None or before.version != version_of(prompt.spec):
+    if before is None or before.sampled is None or not before.sampled.prompt_ids:
+        return prompt
+    if before.version != version_of(prompt.spec):
         return prompt
     if before.toolset != digest(list(definitions_of(prompt))):
         return prompt
@@ -29,7 +31,7 @@ def definitions_of(prompt: Prompt) -> tuple[JsonObject, ...]:
     return tuple(definition(tool) for tool in prompt.tools) if prompt.definitions is None else prompt.definitions
 
 
-def begun(prompt: Prompt, before: Continued | None, *, step: int, attempt: int) -> ModelCall:
+def begun(prompt: Prompt, *, step: int, attempt: int) -> ModelCall:
     """A model call as it stands before its answer."""
     return ModelCall(
         id=new_id("mc"),
@@ -40,7 +42,6 @@ def begun(prompt: Prompt, before: Continued | None, *, step: int, attempt: int) 
         messages=prompt.messages,
         tools=definitions_of(prompt),
         sampling=prompt.sampling,
-        parent=None if before is None else before.call,
         started=utc_now(),
         seconds=0.0,
     )

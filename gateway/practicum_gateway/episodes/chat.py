@@ -16,7 +16,7 @@ from practicum_gateway.access.spending import Budgets
 from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.router import Models, merged
-from practicum_gateway.record.model_calls import Continued
+from practicum_gateway.record.lineage import NOTHING, Before
 from practicum_gateway.record.record import Record
 from practicum_gateway.record.values import StoredEpisode
 
@@ -75,14 +75,14 @@ class _Opened:
         call: the call as it stands before its answer.
         actor: on whose behalf.
         episode: the episode it is recorded into, if it is.
-        before: the call it continues.
+        before: what it continues by its messages.
     """
 
     prompt: Prompt
     call: ModelCall
     actor: Actor
     episode: str | None = None
-    before: Continued | None = None
+    before: Before = NOTHING
 
 
 class Chat:
@@ -183,14 +183,13 @@ class Chat:
             model, ask.messages, tools=ask.tools, sampling=sampling, definitions=ask.definitions
         )
         if stored is None:
-            return _Opened(prompt, begun(prompt, None, step=0, attempt=1), actor)
+            return _Opened(prompt, begun(prompt, step=0, attempt=1), actor)
         episode = stored.episode.id
         await self._check(stored, ask)
         before = await self._record.model_calls.before_chat(episode, ask.messages)
-        step = await self._record.episodes.next_chat(episode)
-        prompt = continuing(prompt, before)
-        await self._record.event(episode, "turn.started", step, {"attempt": 1})
-        return _Opened(prompt, begun(prompt, before, step=step, attempt=1), actor, episode, before)
+        step = await self._record.model_calls.begin_chat(episode)
+        prompt = continuing(prompt, before.one)
+        return _Opened(prompt, begun(prompt, step=step, attempt=1), actor, episode, before)
 
     async def _write(self, opened: _Opened, call: ModelCall) -> None:
         await self._budgets.spend_tokens(opened.actor, opened.episode, call.usage.total)

@@ -17,7 +17,7 @@ from practicum_gateway.episodes.attempts import answered, begun, continuing, fai
 from practicum_gateway.episodes.offer import Offer
 from practicum_gateway.models.provider import Prompt
 from practicum_gateway.models.router import Models
-from practicum_gateway.record.model_calls import Continued
+from practicum_gateway.record.lineage import Before
 from practicum_gateway.record.record import Record
 from practicum_gateway.record.values import StoredEpisode, Transcript
 
@@ -82,8 +82,7 @@ class Turns:
         _check_due(stored, step, transcript)
         actor = Actor(stored.episode.principal, Role.AGENT)
         await self._budgets.require_tokens(actor, episode)
-        attempt = max(request.attempt, await self._record.model_calls.attempts(episode, step) + 1)
-        await self._record.event(episode, "turn.started", step, {"attempt": attempt})
+        attempt = await self._record.model_calls.begin_turn(episode, step, request.attempt)
         before = await self._record.model_calls.before_step(episode, step)
         prompt = await self._prompt(stored, transcript, before)
         call = await self._ask(episode, prompt, before, step=step, attempt=attempt)
@@ -96,7 +95,7 @@ class Turns:
             return await self._receipt(stored, step, transcript)
         raise EpisodeError("The episode ended while its model was being asked.")
 
-    async def _prompt(self, stored: StoredEpisode, transcript: Transcript, before: Continued | None) -> Prompt:
+    async def _prompt(self, stored: StoredEpisode, transcript: Transcript, before: Before) -> Prompt:
         offer = Offer.of(stored)
         prompt = await self._models.prompt(
             stored.model,
@@ -105,13 +104,11 @@ class Turns:
             definitions=offer.definitions,
             sampling=stored.sampling,
         )
-        return continuing(prompt, before)
+        return continuing(prompt, before.one)
 
-    async def _ask(
-        self, episode: str, prompt: Prompt, before: Continued | None, *, step: int, attempt: int
-    ) -> ModelCall:
+    async def _ask(self, episode: str, prompt: Prompt, before: Before, *, step: int, attempt: int) -> ModelCall:
         """The attempt, answered; a failed one is written down before its error goes on."""
-        call = begun(prompt, before, step=step, attempt=attempt)
+        call = begun(prompt, step=step, attempt=attempt)
         clock = time.perf_counter()
         try:
             completed = await self._models.complete(prompt, episode=episode)

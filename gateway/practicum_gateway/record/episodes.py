@@ -232,19 +232,6 @@ class EpisodeRecords:
             rows = await session.scalars(select(RewardRow).where(RewardRow.episode == episode).order_by(RewardRow.id))
             return tuple(Reward(reward=row.reward, source=row.source, reason=row.reason) for row in rows)
 
-    async def next_chat(self, episode: str) -> int:
-        """Draw the running number of a chat call, from 0; its tool calls are counted from 0 again.
-
-        Raises:
-            NotFoundError: there is none of that id.
-        """
-        async with self._store.write() as session:
-            row = await _locked(session, episode)
-            number, row.chats = row.chats, row.chats + 1
-            # Calls made before the first chat call share step 0 with it, so they go on being counted there.
-            row.placed = row.placed if number == 0 else 0
-            return number
-
     async def next_call(self, episode: str) -> tuple[int, int]:
         """Draw the place of a tool call made with an episode key: the latest chat call, and its number there.
 

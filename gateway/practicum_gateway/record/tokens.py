@@ -39,8 +39,8 @@ def pack(sampled: Sampled, parent: Sampled | None) -> PackedTokens:
             shared += 1
     return PackedTokens(
         prompt_shared=shared,
-        prompt_ids=_packed(_IDS, sampled.prompt_ids[shared:]),
-        completion_ids=_packed(_IDS, sampled.completion_ids),
+        prompt_ids=packed_ids(sampled.prompt_ids[shared:]),
+        completion_ids=packed_ids(sampled.completion_ids),
         logprobs=_packed(_LOGPROBS, sampled.logprobs),
     )
 
@@ -59,6 +59,11 @@ def unpack(packed: PackedTokens, parent: Sampled | None) -> Sampled:
         completion_ids=_unpacked(_IDS, packed.completion_ids),
         logprobs=_unpacked(_LOGPROBS, packed.logprobs),
     )
+
+
+def packed_ids(ids: Sequence[int]) -> bytes:
+    """Token ids, 32-bit little-endian."""
+    return _packed(_IDS, ids)
 
 
 def _packed(kind: str, values: Sequence[float]) -> bytes:

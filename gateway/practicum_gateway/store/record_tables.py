@@ -116,6 +116,14 @@ class ModelCallRow(Base):
     """How many messages were sent."""
     context: Mapped[list[JsonValue] | None]
     """What was sent after the parent's conversation; None where the episode's own transcript holds it."""
+    messages_shared: Mapped[int | None]
+    """How many leading messages are the parent's; None in rows from before this was kept: its whole conversation."""
+    link: Mapped[str | None] = mapped_column(String(10))
+    """By what the parent is known: tokens or messages."""
+    candidates: Mapped[list[JsonValue] | None]
+    """The calls it could continue equally well, where it has no parent for that."""
+    disagreement: Mapped[dict[str, JsonValue] | None]
+    """Where tokens and messages name different calls."""
     fingerprint: Mapped[str | None] = mapped_column(String(64))
     """Hash of the conversation with the response, by which a later call is known to continue it."""
     response: Mapped[dict[str, JsonValue] | None]
@@ -127,6 +135,14 @@ class ModelCallRow(Base):
     prompt_ids: Mapped[bytes | None] = mapped_column(LargeBinary)
     completion_ids: Mapped[bytes | None] = mapped_column(LargeBinary)
     logprobs: Mapped[bytes | None] = mapped_column(LargeBinary)
+    ids_length: Mapped[int | None]
+    """How many ids prompt and completion have together."""
+    ids_hash: Mapped[str | None] = mapped_column(String(64))
+    """Hash of them, by which a later prompt is known to begin with them."""
+    tokens_from: Mapped[str | None] = mapped_column(String(200))
+    reasoning: Mapped[str | None] = mapped_column(Text)
+    sent: Mapped[dict[str, JsonValue] | None]
+    """How the model was asked."""
     template_hash: Mapped[str | None] = mapped_column(String(64))
     constrained: Mapped[bool]
     started: Mapped[datetime]

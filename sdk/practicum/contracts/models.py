@@ -210,14 +210,61 @@ class Sampled(Value):
     """The tokens of one call exactly as the server gave them; nothing is re-tokenised.
 
     Attributes:
-        prompt_ids: token ids the model was conditioned on.
+        prompt_ids: token ids the model was conditioned on; empty where the server told only those that it drew.
         completion_ids: token ids it drew.
-        logprobs: natural-log probability of each drawn token; same length as `completion_ids`.
+        logprobs: natural-log probability of each drawn token, in their order; fewer than `completion_ids` where the
+            server did not tell all of them.
     """
 
     prompt_ids: tuple[int, ...]
     completion_ids: tuple[int, ...]
     logprobs: tuple[float, ...]
+
+
+class Link(StrEnum):
+    """By what it is known which call another one continues."""
+
+    TOKENS = "tokens"
+    """The tokens of the earlier call, prompt and completion, are the first ones of this call's prompt."""
+    MESSAGES = "messages"
+    """The conversation of the earlier call, response included, is the first part of this call's."""
+
+
+class Disagreement(Value):
+    """Where tokens and messages say otherwise: a template that renders history anew, a history that was edited.
+
+    Attributes:
+        call: the call that is continued by the messages alone; None where they continue none.
+        shared: how many leading token ids this call's prompt has in common with it.
+        of: how many ids it has, prompt and completion together.
+    """
+
+    call: str | None
+    shared: int = 0
+    of: int = 0
+
+
+class Sent(Value):
+    """How a model was asked, so that it can be asked the same again from the record alone.
+
+    Attributes:
+        provider: who was asked.
+        target: the provider's own name of the model.
+        codec: what rendered the prompt, where the gateway did.
+        adapter: LoRA scale per adapter id.
+        continued: the call whose token ids the prompt begins with, where only what was added was tokenised.
+        request: the request's body, a large part of it replaced by its SHA-256 (`sha256:...`). How the answer was to
+            travel is not part of it, and neither are addresses and keys.
+        digest: SHA-256 of the whole body as canonical JSON.
+    """
+
+    provider: Provider
+    target: str
+    codec: str | None = None
+    adapter: dict[int, float] = Field(default_factory=dict[int, float])
+    continued: str | None = None
+    request: JsonObject
+    digest: str
 
 
 class Attempt(StrEnum):
@@ -245,9 +292,16 @@ class ModelCall(Value):
         finish_reason: `stop`, `tool_calls`, `length` or the provider's own word.
         usage: tokens.
         sampled: token ids and logprobs where the server gives them.
+        tokens_from: the fields of the provider's answer that held them.
+        reasoning: what the model thought before it answered, where the server tells; no model is shown it again.
         template_hash: SHA-256 of the template that rendered the prompt, where the gateway rendered it.
         constrained: whether a grammar held the decoding.
-        parent: the call whose conversation this one continues.
+        parent: the call whose conversation this one continues; None for the first of a conversation.
+        by: by what that is known; None without a parent, and in records from before it was kept.
+        candidates: the calls that this one could continue equally well. There is no parent then: the call is
+            quarantined, and nothing is trained on what joins it to another.
+        disagreement: where tokens and messages name different calls, or the parent's tokens were rendered anew.
+        sent: how the model was asked; None for a failed attempt, and in records from before it was kept.
         started: when the request was sent.
         seconds: wall seconds it took.
         error: what went wrong, for a failed attempt.
@@ -266,9 +320,15 @@ class ModelCall(Value):
     finish_reason: str | None = None
     usage: Usage = Usage()
     sampled: Sampled | None = None
+    tokens_from: str | None = None
+    reasoning: str | None = None
     template_hash: str | None = None
     constrained: bool = False
     parent: str | None = None
+    by: Link | None = None
+    candidates: tuple[str, ...] = ()
+    disagreement: Disagreement | None = None
+    sent: Sent | None = None
     started: datetime
     seconds: float
     error: str | None = None

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from practicum.contracts.base import Value
 from practicum.contracts.episodes import Cause, EpisodeStatus
 from practicum.contracts.models import Attempt, ModelCall
 from practicum.contracts.trajectory import Eligibility, Trajectory, Use
+from practicum.trajectories.graph import quarantined
 
 _BEYOND_THE_AGENT = {
     Cause.SYSTEM: "a connected system ended it",
@@ -13,28 +15,50 @@ _BEYOND_THE_AGENT = {
 }
 
 
+class Reason(Value):
+    """One thing that speaks against a use.
+
+    Attributes:
+        text: what it is.
+        call: the model call that it is about; None where it is about the episode.
+    """
+
+    text: str
+    call: str | None = None
+
+
 def uses(trajectory: Trajectory) -> tuple[Eligibility, ...]:
     """What a trajectory qualifies for, each use with every reason against it.
 
     - `sft`: an answered conversation that no verdict speaks against.
     - `preference`: any outcome that the agent caused and that has a verdict.
     - `pivot`: verified calls, each of which can be asked for again from what came before it.
-    - `rl`: as `preference`, with the tokens as they were drawn from the model's whole distribution.
+    - `rl`: as `preference`, with the tokens as they were drawn from the model's whole distribution, and each call's
+      place in the graph known.
 
     Args:
         trajectory: the record; what it already says of its uses is not looked at.
     """
-    ending, rewarded = tuple(_ending(trajectory)), tuple(_rewarded(trajectory))
-    reasons = {
-        Use.SFT: (*ending, *_not_refuted(trajectory), *_teachable(trajectory)),
-        Use.PREFERENCE: (*ending, *rewarded, *_spoken(trajectory)),
-        Use.PIVOT: (*ending, *rewarded, *_not_refuted(trajectory), *_repeatable(trajectory)),
+    return tuple(
+        Eligibility(use=use, eligible=not against, reasons=tuple(dict.fromkeys(reason.text for reason in against)))
+        for use, against in reasons(trajectory).items()
+    )
+
+
+def reasons(trajectory: Trajectory) -> dict[Use, tuple[Reason, ...]]:
+    """Everything that speaks against each use, with the model call that it is about."""
+    ending = tuple(Reason(text=text) for text in _ending(trajectory))
+    rewarded = tuple(Reason(text=text) for text in _rewarded(trajectory))
+    refuted = tuple(Reason(text=text) for text in _not_refuted(trajectory))
+    spoken = tuple(Reason(text=text) for text in _spoken(trajectory))
+    repeatable = tuple(Reason(text=text) for text in _repeatable(trajectory))
+    against = {
+        Use.SFT: (*ending, *refuted, *_teachable(trajectory)),
+        Use.PREFERENCE: (*ending, *rewarded, *spoken),
+        Use.PIVOT: (*ending, *rewarded, *refuted, *repeatable),
         Use.RL: (*ending, *rewarded, *_drawn(trajectory)),
     }
-    return tuple(
-        Eligibility(use=use, eligible=not against, reasons=tuple(dict.fromkeys(against)))
-        for use, against in reasons.items()
-    )
+    return {use: tuple(dict.fromkeys(found)) for use, found in against.items()}
 
 
 def accepted_calls(trajectory: Trajectory) -> tuple[ModelCall, ...]:
@@ -68,21 +92,26 @@ def _not_refuted(trajectory: Trajectory) -> Iterator[str]:
         yield f"its reward is {trajectory.reward:g}"
 
 
-def _teachable(trajectory: Trajectory) -> Iterator[str]:
+def _teachable(trajectory: Trajectory) -> Iterator[Reason]:
     """What in the conversation should not be imitated."""
     if trajectory.result is not None and trajectory.result.status is EpisodeStatus.EXHAUSTED:
-        yield "a limit ended it before its answer"
+        yield Reason(text="a limit ended it before its answer")
     last = trajectory.messages[-1] if trajectory.messages else None
     if last is None or last.role != "assistant" or last.tool_calls:
-        yield "it has no final answer"
+        yield Reason(text="it has no final answer")
+    accepted = accepted_calls(trajectory)
+    wished_by = {
+        wish.id: call.id for call in accepted if call.response is not None for wish in call.response.tool_calls
+    }
     answered = {message.tool_call_id for message in trajectory.messages if message.role == "tool"}
-    for call in (call for message in trajectory.messages for call in message.tool_calls):
-        if call.malformed is not None:
-            yield "a call could not be read"
-        elif call.id not in answered:
-            yield "a call has no answer"
-    if any(call.finish_reason == "length" for call in accepted_calls(trajectory)):
-        yield "a turn was cut off"
+    for wish in (wish for message in trajectory.messages for wish in message.tool_calls):
+        if wish.malformed is not None:
+            yield Reason(text="a call could not be read", call=wished_by.get(wish.id))
+        elif wish.id not in answered:
+            yield Reason(text="a call has no answer", call=wished_by.get(wish.id))
+    for call in accepted:
+        if call.finish_reason == "length":
+            yield Reason(text="a turn was cut off", call=call.id)
 
 
 def _spoken(trajectory: Trajectory) -> Iterator[str]:
@@ -97,28 +126,42 @@ def _repeatable(trajectory: Trajectory) -> Iterator[str]:
         yield "it holds no tool call"
 
 
-def _drawn(trajectory: Trajectory) -> Iterator[str]:
+def _drawn(trajectory: Trajectory) -> Iterator[Reason]:
     """Why its tokens do not stand for what the model would draw.
 
     A parameter that was left to the server is not known, and servers cut the distribution by default.
     """
     accepted = accepted_calls(trajectory)
     if not accepted:
-        yield "no model call was accepted"
+        yield Reason(text="no model call was accepted")
     if len({call.version for call in accepted}) > 1:
-        yield "several model versions answered"
+        yield Reason(text="several model versions answered")
+    unknown = quarantined(trajectory.model_calls)
     for call in accepted:
-        if call.sampled is None or not call.sampled.completion_ids:
-            yield "no token ids were recorded"
-        elif len(call.sampled.logprobs) != len(call.sampled.completion_ids):
-            yield "logprobs are missing"
-        if call.constrained:
-            yield "a grammar held the decoding"
-        yield from _narrowed(call)
+        for text in (*_tokens(call), *_narrowed(call)):
+            yield Reason(text=text, call=call.id)
+        if call.candidates:
+            yield Reason(text="a call could continue several others equally well", call=call.id)
+        elif call.id in unknown:
+            yield Reason(text="a call continues one that could continue several", call=call.id)
+
+
+def _tokens(call: ModelCall) -> Iterator[str]:
+    """What is missing of a call's tokens."""
+    if call.sampled is None or not call.sampled.completion_ids:
+        yield "no token ids were recorded"
+        return
+    if not call.sampled.prompt_ids:
+        yield "token ids of a prompt are missing: the server told only those that it drew"
+    if len(call.sampled.logprobs) != len(call.sampled.completion_ids):
+        yield "logprobs are missing"
 
 
 def _narrowed(call: ModelCall) -> Iterator[str]:
+    """What kept a call from drawing from the model's whole distribution."""
     temperature, top_p = call.sampling.temperature, call.sampling.top_p
+    if call.constrained:
+        yield "a grammar held the decoding"
     if temperature is None:
         yield "the temperature was not recorded"
     elif temperature == 0:

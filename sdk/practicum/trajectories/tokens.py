@@ -7,6 +7,7 @@ from practicum.contracts.models import ModelCall, Sampled
 from practicum.contracts.trajectory import Trajectory
 from practicum.errors import RequestError
 from practicum.trajectories.eligibility import accepted_calls
+from practicum.trajectories.graph import quarantined
 
 IGNORED = -100
 """The label of a token that the model did not draw; PyTorch's loss skips it."""
@@ -22,6 +23,8 @@ class TokenRow(Value):
         episode: the episode's id.
         step: the step of the first turn in the row.
         reward: the episode's latest reward; None where there is none.
+        calls: ids of the model calls whose tokens are learned here, in order.
+        requests: SHA-256 of what each of them was asked, empty where that was not recorded.
     """
 
     input_ids: tuple[int, ...]
@@ -30,6 +33,8 @@ class TokenRow(Value):
     episode: str
     step: int
     reward: float | None = None
+    calls: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
 
     @property
     def trainable(self) -> int:
@@ -40,8 +45,8 @@ class TokenRow(Value):
 class _Draft:
     """A row while calls are appended to it."""
 
-    def __init__(self, step: int) -> None:
-        self.step = step
+    def __init__(self) -> None:
+        self.calls: list[ModelCall] = []
         self.ids: list[int] = []
         self.labels: list[int] = []
         self.logprobs: list[float] = []
@@ -50,8 +55,9 @@ class _Draft:
         """Whether a call was conditioned on the whole of this row."""
         return sampled.prompt_ids[: len(self.ids)] == tuple(self.ids)
 
-    def append(self, sampled: Sampled) -> None:
+    def append(self, call: ModelCall, sampled: Sampled) -> None:
         """Take a call: what its prompt adds was given, its completion was drawn."""
+        self.calls.append(call)
         given = sampled.prompt_ids[len(self.ids) :]
         self.ids += [*given, *sampled.completion_ids]
         self.labels += [*(IGNORED for _ in given), *sampled.completion_ids]
@@ -59,37 +65,50 @@ class _Draft:
 
 
 def token_rows(trajectory: Trajectory) -> tuple[TokenRow, ...]:
-    """The accepted calls as token rows.
+    """The accepted calls as token rows, one for each branch; each completion is learned in one of them alone.
 
-    A call whose prompt begins with a whole row continues it; of several such rows, the longest. Any other call begins
-    a row of its own: the conversation was compacted or rendered anew, or another agent of the same episode spoke.
+    A call whose prompt begins with the whole row of the call it continues goes on with that row. Any other begins a
+    row of its own, in which what came before is given and not learned again: a branch, a conversation that was
+    compacted or rendered anew, another agent of the same episode. A quarantined call is in no row.
 
     Raises:
-        RequestError: a call has no token ids, or ids, labels and logprobs would not agree.
+        RequestError: a call has no token ids, or ids, labels and logprobs would not agree; or no call is left.
     """
+    accepted, unknown = accepted_calls(trajectory), quarantined(trajectory.model_calls)
     drafts: list[_Draft] = []
-    for call in accepted_calls(trajectory):
+    for call in accepted:
+        if call.id in unknown:
+            continue
         sampled = _checked(call, trajectory.episode)
-        fitting = [draft for draft in drafts if draft.continues_to(sampled)]
-        if fitting:
-            draft = max(fitting, key=lambda each: len(each.ids))
-        else:
-            draft = _Draft(call.step)
+        draft = _continued(drafts, call, sampled)
+        if draft is None:
+            draft = _Draft()
             drafts.append(draft)
-        draft.append(sampled)
+        draft.append(call, sampled)
     if not drafts:
-        raise RequestError(f"Episode {trajectory.episode} has no accepted model call.")
+        lacks = "model call whose place among the others is known" if accepted else "accepted model call"
+        raise RequestError(f"Episode {trajectory.episode} has no {lacks}.")
     return tuple(
         TokenRow(
             input_ids=tuple(draft.ids),
             labels=tuple(draft.labels),
             logprobs=tuple(draft.logprobs),
             episode=trajectory.episode,
-            step=draft.step,
+            step=draft.calls[0].step,
             reward=trajectory.reward,
+            calls=tuple(call.id for call in draft.calls),
+            requests=tuple("" if call.sent is None else call.sent.digest for call in draft.calls),
         )
         for draft in drafts
     )
+
+
+def _continued(drafts: list[_Draft], call: ModelCall, sampled: Sampled) -> _Draft | None:
+    """The row that a call goes on with: its parent's; in records that name no parent, the longest that fits."""
+    fitting = [draft for draft in drafts if draft.continues_to(sampled)]
+    if call.by is not None:
+        return next((draft for draft in fitting if draft.calls[-1].id == call.parent), None)
+    return max(fitting, key=lambda each: len(each.ids), default=None)
 
 
 def _checked(call: ModelCall, episode: str) -> Sampled:
@@ -97,6 +116,8 @@ def _checked(call: ModelCall, episode: str) -> Sampled:
     sampled = call.sampled
     if sampled is None:
         raise RequestError(f"No token ids were recorded at {where}.")
+    if not sampled.prompt_ids:
+        raise RequestError(f"The token ids of the prompt were not recorded at {where}.")
     if not sampled.completion_ids:
         raise RequestError(f"The model drew no token at {where}, so there is nothing to train on.")
     if len(sampled.logprobs) != len(sampled.completion_ids):

@@ -1,19 +1,18 @@
 """Model calls: one attempt of a step is accepted, every call comes back whole, and the graph is right."""
 
 import asyncio
-import random
 from collections.abc import AsyncIterator
 
 import pytest
 
-from practicum.contracts.base import utc_now
 from practicum.contracts.episodes import Cause, EpisodeResult, EpisodeStatus
 from practicum.contracts.messages import Message, ToolCall
-from practicum.contracts.models import Attempt, ModelCall, Sampled, Usage
+from practicum.contracts.models import Attempt, Disagreement, Link, Sampled
 from practicum.contracts.tools import CallStatus, Observation
+from practicum_gateway.record.lineage import NOTHING
 from practicum_gateway.record.record import Record
-from practicum_gateway.store.engine import Store, new_id
-from tests.gateway.record.conftest import OPENING, Begin
+from practicum_gateway.store.engine import Store
+from tests.gateway.record.conftest import OPENING, Begin, made, said
 
 
 @pytest.fixture
@@ -25,43 +24,13 @@ async def replica(store_url: str, store: Store) -> AsyncIterator[Record]:
     await other.close()
 
 
-def made(
-    messages: tuple[Message, ...],
-    response: Message | None,
-    *,
-    step: int = 0,
-    attempt: int = 1,
-    sampled: Sampled | None = None,
-) -> ModelCall:
-    return ModelCall(
-        id=new_id("mc"),
-        step=step,
-        attempt=attempt,
-        standing=Attempt.FAILED if response is None else Attempt.ACCEPTED,
-        model="scripted",
-        version="scripted-1",
-        messages=messages,
-        tools=({"type": "function", "function": {"name": f"tool_{step}"}},),
-        response=response,
-        usage=Usage(prompt_tokens=len(messages), completion_tokens=1),
-        sampled=sampled,
-        started=utc_now(),
-        seconds=0.5,
-        error="it broke" if response is None else None,
-    )
-
-
-def said(text: str) -> Message:
-    return Message(role="assistant", content=text)
-
-
 async def test_of_two_processes_one_has_its_attempt_accepted(record: Record, replica: Record, begin: Begin) -> None:
     for _ in range(5):
         episode = await begin()
         calls = [made(OPENING, said(f"answer {n}"), attempt=n) for n in (1, 2)]
         standings = await asyncio.gather(
             *(
-                writer.model_calls.add_turn(episode, call, None, len(OPENING))
+                writer.model_calls.add_turn(episode, call, NOTHING, len(OPENING))
                 for writer, call in zip((record, replica), calls, strict=True)
             )
         )
@@ -76,9 +45,11 @@ async def test_of_two_processes_one_has_its_attempt_accepted(record: Record, rep
 async def test_what_comes_after_the_end_is_not_accepted(record: Record, begin: Begin) -> None:
     episode = await begin()
     await record.episodes.end(episode, EpisodeResult(status=EpisodeStatus.CANCELLED, cause=Cause.PERSON))
-    assert await record.model_calls.add_turn(episode, made(OPENING, said("late")), None, 2) is Attempt.SUPERSEDED
-    assert await record.model_calls.add_chat(episode, made(OPENING, said("late"), step=1), None) is Attempt.SUPERSEDED
-    await record.model_calls.add_failure(episode, made(OPENING, None, step=2), None)
+    assert await record.model_calls.add_turn(episode, made(OPENING, said("late")), NOTHING, 2) is Attempt.SUPERSEDED
+    assert (
+        await record.model_calls.add_chat(episode, made(OPENING, said("late"), step=1), NOTHING) is Attempt.SUPERSEDED
+    )
+    await record.model_calls.add_failure(episode, made(OPENING, None, step=2), NOTHING)
     assert (await record.transcripts.load(episode)).messages == OPENING
     assert (await record.events.read(episode))[-1].type == "episode.ended"
     standings = [call.standing for call in await record.model_calls.of_episode(episode, OPENING)]
@@ -89,7 +60,7 @@ async def test_a_turn_and_its_calls_have_their_places(record: Record, begin: Beg
     episode = await begin()
     wishes = tuple(ToolCall(id=f"c{n}", name="f", arguments={"n": n}) for n in range(3))
     asking = Message(role="assistant", tool_calls=wishes)
-    await record.model_calls.add_turn(episode, made(OPENING, asking), None, 2)
+    await record.model_calls.add_turn(episode, made(OPENING, asking), NOTHING, 2)
     (turn,) = await record.transcripts.step(episode, 0)
     for call in (2, 0):
         observation = Observation(status=CallStatus.OK, content=f"result {call}")
@@ -112,7 +83,7 @@ async def test_token_ids_of_a_long_chain_come_back_whole(record: Record, begin: 
     messages, ids, expected = OPENING, (1, 2, 3), list[Sampled]()
     for step in range(6):
         before = await record.model_calls.before_step(episode, step)
-        assert (before.sampled if before else None) == (expected[-1] if expected else None)
+        assert (before.one.sampled if before.one else None) == (expected[-1] if expected else None)
         sampled = Sampled(prompt_ids=ids, completion_ids=(100 + step, 7), logprobs=(-0.25, -1.5))
         wish = ToolCall(id=f"c{step}", name="f", arguments={})
         asking = Message(role="assistant", tool_calls=(wish,))
@@ -130,37 +101,23 @@ async def test_token_ids_of_a_long_chain_come_back_whole(record: Record, begin: 
     calls = await record.model_calls.of_episode(episode, transcript.messages)
     assert [call.sampled for call in calls] == expected
     assert [call.messages for call in calls] == [messages[: 2 + 2 * step] for step in range(6)]
+    assert [(call.parent, call.by) for call in calls] == [
+        (None, None),
+        *((call.id, Link.TOKENS) for call in calls[:-1]),
+    ]
 
 
-@pytest.mark.parametrize("seed", range(8))
-async def test_the_graph_of_any_conversations_is_right(record: Record, begin: Begin, seed: int) -> None:
-    """Conversations that branch at random: each call's parent is the one it was made to continue."""
-    draw = random.Random(seed)  # noqa: S311  # a repeatable test, no secret
-    episode = await begin(())
-    grown: list[tuple[ModelCall, str | None]] = []
-    for step in range(25):
-        ends = [call for call, _ in grown if call.response is not None]
-        parent = draw.choice([None, *ends]) if ends else None
-        before = () if parent is None or parent.response is None else (*parent.messages, parent.response)
-        # A root may begin with the very words of another one, and two calls may be asked the same.
-        asked = tuple(Message(role="user", content=draw.choice("abc")) for _ in range(draw.randint(1, 2)))
-        answer = None if draw.random() < 0.15 else said(f"answer {step}")
-        call = made((*before, *asked), answer, step=step)
-        continued = await record.model_calls.before_chat(episode, call.messages)
-        assert (None if continued is None else continued.call) == (None if parent is None else parent.id)
-        assert continued is None or continued.covered == len(before)
-        await record.model_calls.add_chat(episode, call, continued)
-        grown.append((call, None if parent is None else parent.id))
-    found = await record.model_calls.of_episode(episode, ())
-    assert list(found) == [call.model_copy(update={"parent": parent}) for call, parent in grown]
-
-
-async def test_a_parent_is_never_guessed(record: Record, begin: Begin) -> None:
-    episode = await begin(())
-    asked = (Message(role="user", content="a"),)
-    for step in range(2):
-        await record.model_calls.add_chat(episode, made(asked, said("same"), step=step), None)
-    longer = (*asked, said("same"), Message(role="user", content="b"))
-    assert await record.model_calls.before_chat(episode, longer) is None
-    edited = (*asked, said("other"), Message(role="user", content="b"))
-    assert await record.model_calls.before_chat(episode, edited) is None
+async def test_an_own_turn_whose_history_was_rendered_anew_says_so(record: Record, begin: Begin) -> None:
+    episode = await begin()
+    wish = ToolCall(id="c", name="f", arguments={})
+    asking = Message(role="assistant", tool_calls=(wish,))
+    first = made(OPENING, asking, sampled=Sampled(prompt_ids=(1, 2), completion_ids=(3, 4), logprobs=(-1.0, -1.0)))
+    await record.model_calls.add_turn(episode, first, NOTHING, 2)
+    before = await record.model_calls.before_step(episode, 1)
+    anew = Sampled(prompt_ids=(1, 2, 3, 9), completion_ids=(5,), logprobs=(-1.0,))
+    told = Message(role="tool", content="ok", tool_call_id="c")
+    second = made((*OPENING, asking, told), said("done"), step=1, sampled=anew)
+    await record.model_calls.add_turn(episode, second, before, 4)
+    found = (await record.model_calls.of_episode(episode, (*OPENING, asking, told, said("done"))))[1]
+    assert (found.parent, found.by, found.sampled) == (first.id, Link.MESSAGES, anew)
+    assert found.disagreement == Disagreement(call=first.id, shared=3, of=4)

@@ -72,6 +72,11 @@ def test_a_malformed_call_is_not_imitated(recorded: Recorded) -> None:
     [
         ({"sampled": None}, "no token ids were recorded"),
         ({"sampled": SECOND.model_copy(update={"completion_ids": ()})}, "no token ids were recorded"),
+        (
+            {"sampled": SECOND.model_copy(update={"prompt_ids": ()})},
+            "token ids of a prompt are missing: the server told only those that it drew",
+        ),
+        ({"candidates": ("m0", "mx")}, "a call could continue several others equally well"),
         ({"sampled": SECOND.model_copy(update={"logprobs": ()})}, "logprobs are missing"),
         ({"constrained": True}, "a grammar held the decoding"),
         ({"sampling": Sampling(temperature=0.0, top_p=1.0)}, "the temperature was 0"),

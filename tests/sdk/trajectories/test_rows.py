@@ -68,6 +68,8 @@ def test_a_call_that_continues_the_last_joins_its_row(recorded: Recorded) -> Non
         episode="ep1",
         step=0,
         reward=1.0,
+        calls=("m0", "m1"),
+        requests=("", ""),
     )
     assert row.trainable == 3
 
@@ -100,6 +102,7 @@ def test_rejected_attempts_are_not_trained_on(recorded: Recorded) -> None:
     ("sampled", "told"),
     [
         (None, "No token ids"),
+        (FIRST.model_copy(update={"prompt_ids": ()}), "of the prompt were not recorded"),
         (FIRST.model_copy(update={"completion_ids": (), "logprobs": ()}), "nothing to train on"),
         (FIRST.model_copy(update={"logprobs": (-0.1,)}), "2 tokens have 1 logprobs"),
         (FIRST.model_copy(update={"logprobs": (-0.1, -inf)}), "not finite"),
@@ -125,7 +128,7 @@ def test_every_drawn_token_is_trained_on_once_and_no_other(turns: list[tuple[boo
     history: list[int] = []
     calls: list[Sampled] = []
     for anew, given_ids, drawn in turns:
-        prompt = [*([] if anew else history), *given_ids]
+        prompt = [*([] if anew else history), *given_ids] or [9]
         calls.append(
             Sampled(prompt_ids=tuple(prompt), completion_ids=tuple(drawn), logprobs=tuple(-1.0 for _ in drawn))
         )
