@@ -20,7 +20,7 @@ from typing import Self
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import Change, ConnectorSpec, OperationReport
-from practicum.contracts.tools import CallStatus, Compensation, Effect, Observation, Tool
+from practicum.contracts.tools import CallStatus, Compensation, Observation, Tool
 from practicum.errors import CallError, ForbiddenError, NotFoundError
 from practicum_connectors.auth import REDACTED, Resolve, Rotated, Turn, credentials_for, unresolved
 from practicum_connectors.calls import PreparedCall, Sent
@@ -354,7 +354,7 @@ class CompiledConnector:
         plan, arguments, response = sent.prepared.plan, sent.prepared.arguments, sent.response
         if status is CallStatus.IN_DOUBT:
             return self._offer(Made(plan, arguments))
-        if status is not CallStatus.OK or plan.tool.effect is Effect.READ or response is None:
+        if status is not CallStatus.OK or response is None or not self._ways.may_undo(plan):
             return None
         parsed = parse_json(response.body) if response.body and response.complete else None
         body = None if parsed is None else parsed.value

@@ -102,6 +102,21 @@ class Ways:
         except NowhereError:
             return None
 
+    def may_undo(self, plan: ToolPlan) -> bool:
+        """Whether it is worth looking at an answer: the document says something of undoing an operation.
+
+        Args:
+            plan: the operation's.
+        """
+        if plan.tool.effect is Effect.READ:
+            return False
+        said = stated(plan.operation.extensions).compensation
+        if said is not None:
+            return said is not False
+        responses = (as_node(node) for node in plan.operation.responses.values())
+        linked = any("links" in node or "$ref" in node for node in responses)
+        return linked or f"{_shape(plan.operation.path)}/{{}}" in self._deletes
+
     def note(self, plan: ToolPlan) -> str | None:
         """Why what is stated of undoing an operation leads to no offer; None where it does, or nothing is stated."""
         said = stated(plan.operation.extensions).compensation

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from practicum.contracts.secrets import SecretReference, reference_of
-from practicum.errors import RequestError
+from practicum.errors import PracticumError, RequestError, SecretSourceError
 from practicum_connectors.resilience import Clock
 
+_PAUSE_SECONDS = 2.0
+"""How long the many who ask while a store is down are told so without asking it."""
 _NOT_SET = {
     "vault": "PRACTICUM_VAULT_URL",
     "mounted": "PRACTICUM_SECRETS_DIR",
@@ -34,6 +36,8 @@ class _Kept:
     value: str = field(default="", repr=False)
     until: float = float("-inf")
     read: int = 0
+    failure: PracticumError | None = None
+    failed: float = float("-inf")
 
 
 class Secrets:
@@ -69,9 +73,9 @@ class Secrets:
         async with kept.lock:
             # Whoever waited while somebody else read it takes what that one read.
             if kept.read == seen and (fresh or self._clock.now() >= kept.until):
-                kept.until = float("-inf")  # nothing that could not be read again goes on being used
-                value = await self._sources[parsed.store].read(parsed)
-                kept.value, kept.until, kept.read = value, self._clock.now() + self._seconds, kept.read + 1
+                if kept.failure is not None and not fresh and self._clock.now() < kept.failed + _PAUSE_SECONDS:
+                    raise type(kept.failure)(kept.failure.detail, mend=kept.failure.mend)
+                await self._read(parsed, kept)
             return kept.value
 
     async def require(self, references: Iterable[str]) -> None:
@@ -82,7 +86,16 @@ class Secrets:
             SecretSourceError: its store cannot be asked.
         """
         for reference in references:
-            await self.resolve(reference)
+            await self.resolve(reference, True)
+
+    async def _read(self, reference: SecretReference, kept: _Kept) -> None:
+        kept.until = float("-inf")  # nothing that could not be read again goes on being used
+        try:
+            kept.value = await self._sources[reference.store].read(reference)
+        except (RequestError, SecretSourceError) as error:
+            kept.failure, kept.failed = error, self._clock.now()
+            raise
+        kept.failure, kept.until, kept.read = None, self._clock.now() + self._seconds, kept.read + 1
 
     def _parsed(self, reference: str) -> SecretReference:
         try:

@@ -6,8 +6,9 @@ import base64
 import pytest
 from sqlalchemy import select
 
-from practicum.contracts.secrets import reference_of
+from practicum.contracts.secrets import SecretReference, reference_of
 from practicum.errors import ConfigurationError, RequestError, SecretSourceError
+from practicum_connectors.resilience import Clock
 from practicum_gateway.secrets.openbao import AppRole, FixedToken, KvSecrets, OpenBao
 from practicum_gateway.secrets.source import Secrets
 from practicum_gateway.secrets.transit import TransitMasterKey
@@ -112,6 +113,25 @@ async def test_a_value_is_read_once_for_all_who_ask_at_once_and_again_after_its_
     with pytest.raises(RequestError, match="no reference"):
         await secrets.resolve("secret://vault/../globex/crm")
     await root.aclose()
+
+
+async def test_a_store_that_is_down_is_not_asked_by_each_who_waits() -> None:
+    asked, time = list[str](), [0.0]
+
+    class Down:
+        async def read(self, reference: SecretReference) -> str:
+            asked.append(str(reference))
+            if time[0] < 10.0:
+                raise SecretSourceError("It is down.")
+            return "up"
+
+    secrets = Secrets({"vault": Down()}, clock=Clock(now=lambda: time[0]))
+    for _ in range(3):
+        with pytest.raises(SecretSourceError, match="It is down"):
+            await secrets.resolve("secret://vault/a")
+    assert asked == ["secret://vault/a"]
+    time[0] = 10.0
+    assert await secrets.resolve("secret://vault/a") == "up"
 
 
 async def test_the_master_key_stays_in_the_vault(stocked: VaultServer, root: OpenBao) -> None:
