@@ -114,6 +114,7 @@ class Catalogue:
             found = await compared(self._registrations, kept, wish, document, digest)
             if not found.fields and not found.changed:
                 return found
+        await self._secrets.require(references_in(wish))
         compiled = (await self._registration(wish, Documents(document))).compiled
         await compiled.aclose()
         return found.model_copy(update={"tools": len(compiled.tools), "digest": digest})

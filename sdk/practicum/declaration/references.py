@@ -1,4 +1,7 @@
-"""Where credentials stand: a declaration names an environment variable or a file, never the credential itself."""
+"""Where credentials stand: a declaration names an environment variable or a file, or a store that the gateway reads.
+
+Never the credential itself.
+"""
 
 from collections.abc import Callable
 
@@ -13,6 +16,7 @@ from practicum.contracts.connectors import (
     ClientCredentialsAuth,
 )
 from practicum.contracts.models import ModelSpec
+from practicum.contracts.secrets import SCHEME, reference_of
 from practicum.declaration.faults import Faults, Path, Source
 from practicum.errors import ConfigurationError
 
@@ -29,7 +33,11 @@ SECRET = frozenset(
 )
 """Fields that hold a secret: what the contracts never show."""
 PLACES = ("env:", "file:")
-_ADVICE = "a credential never stands in this file: name its place, `env:VARIABLE` or `file:PATH`."
+_STORES = ("vault:", "mounted:")
+_ADVICE = (
+    "a credential never stands in this file: name its place, `env:VARIABLE` or `file:PATH`, "
+    "or `vault:PATH#FIELD` or `mounted:PATH` where the gateway reads it itself."
+)
 
 
 def is_place(value: object) -> bool:
@@ -57,7 +65,19 @@ def followed(
         except ConfigurationError as error:
             faults.add(source, path, f"{error.detail} {error.mend or ''}".strip())
             return "-"
+    if isinstance(value, str) and value.startswith((SCHEME, *_STORES)):
+        return _reference(value, source, path, faults)
     if path[-1] in SECRET and value is not None:
         faults.add(source, path, _ADVICE)
         return "-"
     return value
+
+
+def _reference(text: str, source: Source, path: Path, faults: Faults) -> str:
+    """A reference as the gateway takes it: it reads there itself, and nothing is read here."""
+    kind, _, rest = text.partition(":")
+    try:
+        return str(reference_of(text if text.startswith(SCHEME) else f"{SCHEME}{kind}/{rest}"))
+    except ValueError as error:
+        faults.add(source, path, f"{error}.")
+        return "-"

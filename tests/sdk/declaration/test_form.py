@@ -24,7 +24,7 @@ tenants:
       erp:
         document: https://erp.example/openapi.json
         overlay: overlay.yaml
-        auth: {kind: basic, username: app, password: "file:token"}
+        auth: {kind: basic, username: app, password: "vault:erp/api#password"}
     rules: rules.yaml
     budgets: [{id: rate, calls: 60, seconds: 60}]
     models:
@@ -95,7 +95,11 @@ def test_a_declaration_stands_for_registrations_with_all_that_it_names_read_from
     assert crm.practice.auth.model_dump()["token"] == "file-secret"
     assert (erp.source, erp.document) == ("https://erp.example/openapi.json", None)
     assert isinstance(erp.overlay, dict)
-    assert erp.auth.model_dump()["username"] == "app"
+    assert erp.auth.model_dump() == {
+        "kind": "basic",
+        "username": "app",
+        "password": "secret://vault/erp/api#password",
+    }, "the gateway reads it itself"
     assert [rule.id for rule in main.rules or ()] == ["all"]
     assert [budget.id for budget in main.budgets or ()] == ["rate"]
     assert main.models is not None
@@ -134,6 +138,10 @@ def test_every_fault_is_told_at_once_with_its_line_and_without_what_was_written(
             "2 tenants.main.rulez there is no such key; is `rules` meant?",
         ),
         ("practicum: 1\ntenants: {main: {rules: none.json}}\n", "2 tenants.main.rules "),
+        (
+            "practicum: 1\ntenants: {main: {models: {m: {target: x, api_key: 'vault:../canary'}}}}\n",
+            "2 tenants.main.models.m.api_key a reference is secret://vault/PATH#FIELD",
+        ),
         ("practicum: 1\ntenants: {main: {key: prk_canary}}\n", "2 tenants.main.key a key is named by its place"),
     ],
 )
