@@ -100,6 +100,8 @@ def _gauges(now: Standing, checked: tuple[AuditCheck, float] | None) -> Iterator
     alive: dict[At, float] = {("running",): now.running, ("waiting",): now.waiting}
     yield gauge("practicum.episodes", "{episode}", "Episodes that run, or wait for a person.", alive, "status")
     yield gauge("practicum.ledger.in_doubt", "{call}", "Calls that may have taken effect or not.", now.in_doubt)
+    yield gauge("practicum.webhooks.waiting", "{message}", "Messages to webhooks that are due.", now.messages)
+    yield gauge("practicum.webhooks.failures", "{try}", "The most failures in a row at one webhook.", now.failures)
     yield gauge("practicum.audit.entries", "{entry}", "Number of the audit log's last entry.", now.entries)
     yield gauge("practicum.store.size", "By", "Bytes that the store takes.", now.size)
     found: dict[At, float] = {} if checked is None else {(): float(checked[0].ok)}

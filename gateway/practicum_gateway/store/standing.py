@@ -13,6 +13,7 @@ from practicum_gateway.store.audit_tables import AuditRow
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.ledger_tables import InvocationRow
 from practicum_gateway.store.record_tables import EpisodeRow
+from practicum_gateway.store.webhook_tables import WebhookMessageRow, WebhookRow
 
 _IN_DOUBT = "in_doubt"
 _SQLITE_BYTES = text("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
@@ -33,6 +34,8 @@ class Standing:
         running: episodes that run.
         waiting: episodes that wait for a person.
         in_doubt: calls of which nobody knows whether they took effect.
+        messages: messages to webhooks whose time has come, and which were not delivered yet.
+        failures: the most attempts in a row that failed at one webhook.
         entries: number of the audit log's last entry.
         size: bytes that the store takes.
     """
@@ -43,6 +46,8 @@ class Standing:
     running: int
     waiting: int
     in_doubt: int
+    messages: int
+    failures: int
     entries: int
     size: int
 
@@ -62,6 +67,7 @@ def _counted(connection: Connection) -> Standing:
     episodes = select(EpisodeRow.status, func.count()).where(EpisodeRow.status.in_(alive)).group_by(EpisodeRow.status)
     by_status: dict[str, int] = {row[0]: row[1] for row in connection.execute(episodes)}
     doubtful = select(func.count()).select_from(InvocationRow).where(InvocationRow.state == _IN_DOUBT)
+    due = select(func.count()).select_from(WebhookMessageRow).where(WebhookMessageRow.due <= now)
     on_server = connection.dialect.name == "postgresql"
     return Standing(
         pending=pending,
@@ -70,6 +76,8 @@ def _counted(connection: Connection) -> Standing:
         running=by_status.get(EpisodeStatus.RUNNING, 0),
         waiting=by_status.get(EpisodeStatus.WAITING, 0),
         in_doubt=connection.scalar(doubtful) or 0,
+        messages=connection.scalar(due) or 0,
+        failures=connection.scalar(select(func.max(WebhookRow.failures))) or 0,
         entries=connection.scalar(select(func.max(AuditRow.sequence))) or 0,
         size=int(connection.scalar(_SCHEMA_BYTES if on_server else _SQLITE_BYTES) or 0),
     )
