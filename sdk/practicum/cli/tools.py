@@ -1,5 +1,6 @@
 """`practicum tools`: what the systems offer to agents."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Annotated
 from uuid import uuid4
@@ -107,6 +108,6 @@ def _show_observation(observation: Observation, key: str) -> None:
     if observation.next is not None:
         remark(f"next page: {short(observation.next)}")
     if observation.compensation is not None:
-        remark(f"It can be undone, where rules allow it.\n  -> practicum tools undo {key}")
+        remark(f"It can be undone, where rules allow it.\n  -> practicum tools undo {shlex.quote(key)}")
     for kept in observation.artifacts:
         tell_of(kept)
