@@ -7,6 +7,15 @@ from typing import Any
 import httpx
 import pytest
 
+from practicum.contracts.access import Approval
+from practicum.contracts.webhooks import WebhookAnswer
+from practicum.errors import GatewayUnavailableError
+from practicum_gateway.access.approvals import Approvals
+from practicum_gateway.store.engine import Store
+from practicum_gateway.webhooks.answers import Answers, ReplayedError, person_of
+from practicum_gateway.webhooks.receivers import Receiver, Secrets
+from practicum_gateway.webhooks.signatures import new_secret
+from tests.gateway.access.test_approvals import QUESTION
 from tests.gateway.conftest import KeyOf, spec_of, until
 from tests.gateway.shop import Shop
 from tests.gateway.webhooks.chat import Chat, answer_of, signed
@@ -183,3 +192,24 @@ async def test_the_old_secret_answers_until_its_grace_is_over(bridge: Bridge) ->
     assert (await bridge.answer(third["answer_url"], answer_of(third), secret=fresh)).status_code == 401
     assert (await bridge.client.delete("/v1/webhooks/chat")).status_code == 204
     assert (await bridge.answer(third["answer_url"], answer_of(third))).status_code == 401
+
+
+async def test_who_sends_an_answer_again_has_the_episode_told_again(store: Store) -> None:
+    told: list[str] = []
+
+    async def tell(approval: Approval) -> None:
+        told.append(approval.status)
+        if len(told) == 1:
+            raise GatewayUnavailableError("the workflow cannot be reached")
+
+    approvals = Approvals(store)
+    approvals.on_answer = tell
+    asked, _ = await approvals.ask(QUESTION)
+    receiver = Receiver("chat", private_network=False, answers_at="", secrets=Secrets("", new_secret(), new_secret()))
+    said = WebhookAnswer.model_validate(answer_of({"approval": asked.id, "arguments_hash": asked.arguments_hash}))
+    person = person_of(receiver, said.answered_by)
+    with pytest.raises(GatewayUnavailableError):
+        await Answers(approvals).take(person, receiver, "msg_1", said)
+    with pytest.raises(ReplayedError):
+        await Answers(approvals).take(person, receiver, "msg_1", said)
+    assert told == ["approved", "approved"]
