@@ -59,6 +59,8 @@ class Shelf:
 
     def matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
         """Exposed names of the tools that any of the glob patterns names, by `connector.operation` or exposed name."""
+        if "*" in patterns:
+            return self.names
         return tuple(card.name for card in self.cards.values() if named(card, patterns))
 
     def name_of(self, name: str) -> str:

@@ -1,7 +1,11 @@
 """Calls of MCP clients: each goes through the pipeline, in an episode at its own place."""
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from pydantic import JsonValue
 
 from practicum.contracts.access import Outcome
 from practicum.contracts.base import JsonObject
@@ -12,18 +16,21 @@ from practicum.errors import CallError, NotFoundError, RequestError
 from practicum_connectors.catalogue.search import ToolIndex
 from practicum_gateway.access.principals import Actor, Principal
 from practicum_gateway.access.questions import Asked, asked_as, latest_about
-from practicum_gateway.access.rules import possible
 from practicum_gateway.house import House
 from practicum_gateway.invocation.intent import Intent, hash_of_arguments
 from practicum_gateway.invocation.outcomes import mendable
 from practicum_gateway.mcp.looks import look, wait_for_answer
-from practicum_gateway.mcp.shown import DENIED, Shown
+from practicum_gateway.mcp.shown import Display, Shown
 from practicum_gateway.record.values import StoredEpisode, as_json
 from practicum_gateway.store.engine import new_id
 
 LOOK_SECONDS = 20.0
 """How long a client that goes on waiting is kept waiting, before it is asked again."""
+_OURS = re.compile(r"(search_tools|call_tool|check_approval)(_\d+)?")
+"""Names that tools beside those of systems may have."""
 _SHOWN = 200
+_NEAR = 5
+_MOST_FITTING = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,14 @@ class Made:
     key: str | None = None
 
 
-async def make(house: House, caller: Principal, wish: Wish) -> Made:
+async def make(house: House, caller: Principal, wish: Wish, display: Display) -> Made:
     """Make a call, once, and say how it ended or that it waits.
+
+    Args:
+        house: the services of the caller's tenant.
+        caller: whose key it came with.
+        wish: the call.
+        display: knows what callers are shown.
 
     Raises:
         NotFoundError: there is no such tool for this caller.
@@ -72,14 +85,14 @@ async def make(house: House, caller: Principal, wish: Wish) -> Made:
         EpisodeError: the episode of its key has ended, or is not driven by its agent.
     """
     stored = None if caller.episode is None else await house.episodes.stored(caller, caller.episode)
-    tool = await _named(house, stored, wish.tool)
-    if tool is None or possible(await house.rulebook.current(), tool, _actor(caller)) == DENIED:
-        # A tool that no list shows can be named all the same: then it is denied, and the audit log tells of it.
-        shown = await Shown.to(house, caller)
+    if _OURS.fullmatch(wish.tool):
+        shown = await display.to(house, caller, stored)
         if shown.look is not None and wish.tool == shown.look.name:
-            return Made(await look(house, caller, wish.arguments))
+            return await _told(house, stored, wish, await look(house, caller, wish.arguments))
         if shown.disclosure is not None and wish.tool in {one.name for one in shown.disclosure.tools}:
             return await _disclosed(house, caller, stored, shown, wish)
+    # A tool that no list shows can be named all the same: then it is denied, and the audit log tells of it.
+    tool = await _named(house, stored, wish.tool)
     if tool is None:
         raise NotFoundError(f"There is no tool '{wish.tool[:_SHOWN]}'.", mend="List the tools to see their names.")
     return await _call(house, caller, stored, tool, wish)
@@ -89,25 +102,43 @@ async def _disclosed(house: House, caller: Principal, stored: StoredEpisode | No
     """A search, or the call of a tool that one found."""
     if shown.disclosure is None:
         raise AssertionError("the two tools stand in for others")
-    meant = shown.disclosure.read(ToolCall(id="", name=wish.tool, arguments=wish.arguments), shown.tools)
+    tools = await _perhaps(house, stored, shown, wish.arguments.get("name"))
+    meant = shown.disclosure.read(ToolCall(id="", name=wish.tool, arguments=wish.arguments), tools)
     if isinstance(meant, ToolCall):
-        tool = next(one for one in shown.tools if one.name == meant.name)
+        tool = next(one for one in tools if one.name == meant.name)
         return await _call(house, caller, stored, tool, replace(wish, arguments=meant.arguments))
     if isinstance(meant, Search):
         meant = shown.found(await _fitting(house, stored, shown, meant), meant)
-    if stored is not None:
+    return await _told(house, stored, wish, meant)
+
+
+async def _told(house: House, stored: StoredEpisode | None, wish: Wish, observation: Observation) -> Made:
+    """What no system was asked: a search, a look, a call that cannot be read; its episode records it all the same."""
+    if stored is not None and not stored.episode.status.ended:
         step, call = await house.record.episodes.next_call(stored.episode.id)
-        told: JsonObject = {"call": call, "tool": wish.tool, "observation": as_json(meant)}
+        told: JsonObject = {"call": call, "tool": wish.tool, "observation": as_json(observation)}
         await house.record.event(stored.episode.id, "call.finished", step, told)
-    return Made(meant)
+    return Made(observation)
+
+
+async def _perhaps(house: House, stored: StoredEpisode | None, shown: Shown, name: JsonValue) -> tuple[Tool, ...]:
+    """The tool that a name may mean, or else those whose names are near."""
+    if not isinstance(name, str):
+        return ()
+    meant = await _named(house, stored, name)
+    if meant is not None and meant.name in shown.names:
+        return (meant,)
+    near = get_close_matches(name[:_SHOWN], shown.names, n=_NEAR)
+    found = [await _named(house, stored, one) for one in near]
+    return tuple(tool for tool in found if tool is not None)
 
 
 async def _fitting(house: House, stored: StoredEpisode | None, shown: Shown, wanted: Search) -> tuple[Tool, ...]:
     """The tools that fit, best first: an episode's as they were at its beginning, else by the index that is kept."""
-    most = len(shown.tools)
     if stored is None:
-        return await house.catalogue.search(wanted.query, most, within={tool.name for tool in shown.tools})
-    return await asyncio.to_thread(lambda: tuple(ToolIndex(shown.tools).search(wanted.query, limit=most)))
+        return await house.catalogue.search(wanted.query, _MOST_FITTING, within=shown.names)
+    tools = [tool for tool in stored.tools if tool.name in shown.names]
+    return await asyncio.to_thread(lambda: tuple(ToolIndex(tools).search(wanted.query, limit=len(tools))))
 
 
 async def _call(house: House, caller: Principal, stored: StoredEpisode | None, tool: Tool, wish: Wish) -> Made:

@@ -33,7 +33,7 @@ from practicum_gateway.house import House
 from practicum_gateway.mcp import answers
 from practicum_gateway.mcp.calls import Made, Wish, is_waiting, make
 from practicum_gateway.mcp.sessions import key_of
-from practicum_gateway.mcp.shown import Shown
+from practicum_gateway.mcp.shown import Display
 
 KEY_META = "practicum/idempotencyKey"
 """Where a call's `_meta` may give its idempotency key."""
@@ -62,6 +62,7 @@ class McpServer:
         # What the SDK logs of an error quotes what was handled; errors of ours are logged by `told`.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
         self._told = told
+        self._display = Display()
         self._most = most
         self._progress_seconds = progress_seconds
         self._server: Server[Any] = Server(
@@ -84,7 +85,8 @@ class McpServer:
     async def _list_tools(self, ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         with self._boundary():
             house, caller = _of(ctx)
-            shown = await Shown.to(house, caller)
+            stored = None if caller.episode is None else await house.episodes.stored(caller, caller.episode)
+            shown = await self._display.to(house, caller, stored)
             return answers.page(*shown.page(None if params is None else params.cursor))
 
     async def _call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
@@ -92,7 +94,7 @@ class McpServer:
             house, caller = _of(ctx)
             wish = _wish(ctx, params)
             async with _progress(ctx, self._progress_seconds):
-                made = await make(house, caller, wish)
+                made = await make(house, caller, wish, self._display)
             if is_waiting(made) and _takes_questions(ctx) and not _declined(params):
                 return _question(made)
             return answers.result(made)

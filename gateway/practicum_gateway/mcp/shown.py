@@ -3,12 +3,12 @@
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
-from practicum.contracts.access import Outcome
+from practicum.contracts.access import Outcome, RuleSet
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Effect, Observation, Tool
 from practicum.episode.disclosure import CHARACTERS_PER_TOKEN, Disclosure, Search, exceeds
@@ -17,54 +17,34 @@ from practicum_connectors.catalogue.profiles import PROFILES
 from practicum_gateway.access.principals import Actor, Principal
 from practicum_gateway.access.rules import possible
 from practicum_gateway.house import House
+from practicum_gateway.record.values import StoredEpisode
 
 PAGE = 100
 """Most tools in one page of a list."""
 LONGEST_WAIT = 60
 """Most seconds for which a look at an approval waits for its answer."""
-DENIED = frozenset({Outcome.DENY})
-"""What may be decided about a tool that no list shows."""
+_REMEMBERED = 64
+_AT_A_TIME = 500
 _LOOK = "check_approval"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The tools of one caller.
+    """What one caller is shown; of many tools it holds the names alone.
 
     Attributes:
-        tools: those that it may call under some arguments, sorted by name.
-        budget: tokens of definitions that `tools` exceed, so that two others find and call them; None where all are
-            listed.
+        names: exposed names of the tools that it may call under some arguments.
+        tools: these, sorted by name; none where there are so many that two others find and call them.
+        disclosure: those two.
+        budget: tokens of definitions that the tools exceed, where the two stand in for them.
         look: the tool that looks at an approval; None where nothing is asked about.
     """
 
-    tools: tuple[Tool, ...]
+    names: frozenset[str]
+    tools: tuple[Tool, ...] = ()
+    disclosure: Disclosure | None = None
     budget: int | None = None
     look: Tool | None = None
-
-    @classmethod
-    async def to(cls, house: House, caller: Principal) -> Self:
-        """What this caller is shown.
-
-        Raises:
-            NotFoundError: the episode of its key is not there.
-        """
-        stored = None if caller.episode is None else await house.episodes.stored(caller, caller.episode)
-        every = await house.catalogue.tools(("*",)) if stored is None else stored.tools
-        rules, actor = await house.rulebook.current(), Actor(caller.name, caller.role)
-        outcomes = {tool.name: possible(rules, tool, actor) for tool in every}
-        tools = tuple(tool for tool in every if outcomes[tool.name] != DENIED)
-        asks = any(Outcome.ASK in may for may in outcomes.values())
-        return cls(
-            tools=tools,
-            budget=_budget(tools, house.settings.mcp_tool_tokens) if stored is None else stored.tool_budget,
-            look=_look_tool(every) if asks else None,
-        )
-
-    @cached_property
-    def disclosure(self) -> Disclosure | None:
-        """The two tools in place of many."""
-        return None if self.budget is None else Disclosure.of(self.tools)
 
     @cached_property
     def listed(self) -> tuple[Tool, ...]:
@@ -98,13 +78,81 @@ class Shown:
         return self.disclosure.told(fitting, wanted, self.budget * CHARACTERS_PER_TOKEN // 2)
 
 
+class Display:
+    """Shows callers their tools, and remembers what it showed for as long as the rules and the tools are the same.
+
+    To go through thousands of tools takes longer than a call.
+    """
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[tuple[str, Principal], tuple[RuleSet, object, Shown]] = OrderedDict()
+
+    async def to(self, house: House, caller: Principal, stored: StoredEpisode | None) -> Shown:
+        """What this caller is shown.
+
+        Args:
+            house: the services of the caller's tenant.
+            caller: who asks.
+            stored: the episode of the caller's key.
+        """
+        rules, whose = await house.rulebook.current(), (house.tenant, caller)
+        stock = await house.catalogue.identity() if stored is None else stored.tools
+        last = self._last.get(whose)
+        if last is not None and last[0] is rules and last[1] == stock:
+            self._last.move_to_end(whose)
+            return last[2]
+        looking = _Looking(rules, Actor(caller.name, caller.role))
+        if stored is not None:
+            looking.at(stored.tools)
+            shown = looking.seen(stored.tool_budget)
+        else:
+            names = await house.catalogue.names(("*",))
+            for begin in range(0, len(names), _AT_A_TIME):  # others are served in between
+                looking.at(await house.catalogue.tools(("*",), within=set(names[begin : begin + _AT_A_TIME])))
+            shown = looking.bounded(house.settings.mcp_tool_tokens)
+        self._last[whose] = rules, stock, shown
+        if len(self._last) > _REMEMBERED:
+            self._last.popitem(last=False)
+        return shown
+
+
+class _Looking:
+    """Goes through tools and notes what a list says of them."""
+
+    def __init__(self, rules: RuleSet, actor: Actor) -> None:
+        self._rules = rules
+        self._actor = actor
+        self._taken: set[str] = set()
+        self._asks = False
+        self._tools: list[Tool] = []
+
+    def at(self, tools: Sequence[Tool]) -> None:
+        for tool in tools:
+            outcomes = possible(self._rules, tool, self._actor)
+            self._taken.add(tool.name)
+            self._asks = self._asks or Outcome.ASK in outcomes
+            if outcomes - {Outcome.DENY}:
+                self._tools.append(tool)
+
+    def bounded(self, tokens: int) -> Shown:
+        """All of them, or two in their place where they need more tokens."""
+        return self.seen(tokens if exceeds(_written(self._tools), tokens) else None)
+
+    def seen(self, budget: int | None) -> Shown:
+        """All of them, or two in their place where a budget is given."""
+        whole = budget is None
+        return Shown(
+            names=frozenset(tool.name for tool in self._tools),
+            tools=tuple(self._tools) if whole else (),
+            disclosure=None if whole else Disclosure.of(self._tools),
+            budget=budget,
+            look=_look_tool(self._taken) if self._asks else None,
+        )
+
+
 def definition(tool: Tool) -> JsonObject:
     """A tool as `tools/list` shows it."""
     return PROFILES["mcp"].tool(tool).definition
-
-
-def _budget(tools: Sequence[Tool], tokens: int) -> int | None:
-    return tokens if exceeds(_written(tools), tokens) else None
 
 
 def _written(tools: Sequence[Tool]) -> Iterator[str]:
@@ -112,8 +160,7 @@ def _written(tools: Sequence[Tool]) -> Iterator[str]:
         yield json.dumps(definition(tool), ensure_ascii=False, separators=(",", ":"))
 
 
-def _look_tool(every: Sequence[Tool]) -> Tool:
-    taken = {tool.name for tool in every}
+def _look_tool(taken: Collection[str]) -> Tool:
     number, name = 1, _LOOK
     while name in taken:
         number += 1

@@ -88,6 +88,8 @@ async def test_a_repeated_key_makes_no_second_call(world: World, shop: Shop, mod
 
 
 async def test_what_the_rules_deny_is_not_shown_and_not_done(world: World, shop: Shop) -> None:
+    async with client_of(world.url, world.key) as client:
+        assert "shop_add_note" in await names(client)
     await world.rules(
         {"id": "no-notes", "tools": ["shop.add_note"], "principals": ["dana"], "outcome": "deny"},
         {
