@@ -145,11 +145,11 @@ class Approvals:
                 await self._withdraw(session, row)
             fresh = self._row(question, serial=1 if row is None else row.serial + 1)
             session.add(fresh)
-            asked = _approval(fresh)
-            await self._notices.asked(session, asked)
+            new = _approval(fresh)
+            await self._notices.asked(session, new)
             await append(session, _asked(fresh))
         self._notices.announce()
-        return asked, True
+        return new, True
 
     def use(self, connection: Connection, approval: str) -> None:
         """Spend a yes, inside the transaction that claims the call.
