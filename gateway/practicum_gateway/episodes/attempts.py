@@ -19,7 +19,7 @@ def continuing(prompt: Prompt, before: Continued | None) -> Prompt:
     """
     if before is None or before.sampled is None or not before.sampled.prompt_ids:
         return prompt
-    if before.version != version_of(prompt.spec):
+    if (before.model, before.version) != (prompt.spec.alias, version_of(prompt.spec)):
         return prompt
     if before.toolset != digest(list(definitions_of(prompt))):
         return prompt

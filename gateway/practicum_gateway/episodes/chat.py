@@ -3,14 +3,21 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.episodes import Driver, Episode, EpisodeMode
 from practicum.contracts.messages import Message
 from practicum.contracts.models import Attempt, ModelCall, Sampling
 from practicum.contracts.tools import Tool
-from practicum.errors import EpisodeError, ForbiddenError, NotFoundError, PracticumError
+from practicum.errors import (
+    EpisodeError,
+    ForbiddenError,
+    ModelProviderError,
+    NotFoundError,
+    PracticumError,
+)
 from practicum_gateway.access.principals import Actor
 from practicum_gateway.access.spending import Budgets
 from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
@@ -33,6 +40,7 @@ class Ask:
         tools: the tools on offer.
         definitions: the same tools as the caller defined them.
         sampling: overrides of the model's defaults.
+        user: for whom, in the caller's words; the same one gets the same version of a model that is split.
     """
 
     model: str
@@ -40,6 +48,22 @@ class Ask:
     tools: tuple[Tool, ...] = ()
     definitions: tuple[JsonObject, ...] = ()
     sampling: Sampling = field(default_factory=Sampling)
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who answers a chat call.
+
+    Attributes:
+        call: id of the model call.
+        model: alias of the model that answers: the one asked for, or a fallback.
+        version: its version.
+    """
+
+    call: str
+    model: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +98,8 @@ class _Opened:
         prompt: what the model is asked.
         call: the call as it stands before its answer.
         actor: on whose behalf.
+        ask: what is asked.
+        others: the models to ask where this one cannot answer, in this order.
         episode: the episode it is recorded into, if it is.
         before: what it continues by its messages.
     """
@@ -81,8 +107,15 @@ class _Opened:
     prompt: Prompt
     call: ModelCall
     actor: Actor
+    ask: Ask
+    others: tuple[str, ...] = ()
     episode: str | None = None
     before: Before = NOTHING
+
+    @property
+    def speaker(self) -> Speaker:
+        """Who is asked."""
+        return Speaker(self.call.id, self.call.model, self.call.version)
 
 
 class Chat:
@@ -95,8 +128,10 @@ class Chat:
         self._models = models
         self._writing: set[asyncio.Task[None]] = set()
 
-    async def complete(self, ask: Ask, stored: StoredEpisode | None, actor: Actor) -> tuple[str, Completed]:
-        """The model's turn and the id of the call.
+    async def complete(self, ask: Ask, stored: StoredEpisode | None, actor: Actor) -> tuple[Speaker, Completed]:
+        """The model's turn and whose it is.
+
+        Where the model cannot answer, its fallbacks are asked in their order; in an episode, those that it began with.
 
         Args:
             ask: what is asked.
@@ -105,12 +140,53 @@ class Chat:
 
         Raises:
             BudgetError: a budget of tokens is used up.
-            ModelProviderError: the model failed; in an episode, the record says so.
+            ModelProviderError: the model failed, and so did its fallbacks; in an episode, the record says so.
             RequestError: the model's provider refuses the conversation, or there is no such model.
             EpisodeError: the episode has ended, is not driven by chat calls, or has used its limits up.
             ForbiddenError: the episode runs with another model.
         """
         opened = await self._open(ask, stored, actor)
+        first: ModelProviderError | None = None
+        for place in range(1 + len(opened.others)):
+            try:
+                asked = await self._placed(opened, place)
+                return asked.speaker, await self._completed(asked)
+            except PracticumError as error:
+                first = _told(first, error)
+        raise _last(first)
+
+    async def stream(
+        self, ask: Ask, stored: StoredEpisode | None, actor: Actor
+    ) -> AsyncGenerator[Speaker | str | Completed]:
+        """Whose turn it is, then the turn in pieces of text, and last the whole of it.
+
+        Fallbacks are asked as by `complete`, but only as long as nothing was given out. Whoever stops reading has
+        failed the call.
+
+        Raises:
+            PracticumError: as for `complete`; also when the answer breaks off.
+        """
+        opened = await self._open(ask, stored, actor)
+        first: ModelProviderError | None = None
+        for place in range(1 + len(opened.others)):
+            given = False
+            try:
+                asked = await self._placed(opened, place)
+                async with aclosing(self._pieces(asked)) as pieces:
+                    async for piece in pieces:
+                        if not given:
+                            yield asked.speaker
+                        given = True
+                        yield piece
+            except PracticumError as error:
+                if given:
+                    raise
+                first = _told(first, error)
+            else:
+                return
+        raise _last(first)
+
+    async def _completed(self, opened: _Opened) -> Completed:
         clock = time.perf_counter()
         try:
             completed = await self._models.complete(opened.prompt, episode=opened.episode)
@@ -118,20 +194,7 @@ class Chat:
             await self._write(opened, failed(opened.call, error.detail, time.perf_counter() - clock))
             raise
         await self._write(opened, answered(opened.call, completed, time.perf_counter() - clock))
-        return opened.call.id, completed
-
-    async def stream(
-        self, ask: Ask, stored: StoredEpisode | None, actor: Actor
-    ) -> tuple[str, AsyncGenerator[str | Completed]]:
-        """The id of the call, and the model's turn in pieces of text and last the whole of it.
-
-        The pieces raise what `complete` raises of a model; whoever stops reading them has failed the call.
-
-        Raises:
-            PracticumError: as for `complete`, before the model is asked.
-        """
-        opened = await self._open(ask, stored, actor)
-        return opened.call.id, self._pieces(opened)
+        return completed
 
     async def _pieces(self, opened: _Opened) -> AsyncGenerator[str | Completed]:
         clock = time.perf_counter()
@@ -179,17 +242,34 @@ class Chat:
         sampling = ask.sampling if stored is None else merged(stored.sampling, ask.sampling)
         # An episode keeps the version that it began with, whatever its alias names by now.
         model = stored.model if stored is not None and ask.model == stored.episode.model else ask.model
-        prompt = await self._models.prompt(
-            model, ask.messages, tools=ask.tools, sampling=sampling, definitions=ask.definitions
-        )
+        ask = replace(ask, sampling=sampling, user=ask.user or actor.name)
+        prompt = await self._prompt(ask, model)
         if stored is None:
-            return _Opened(prompt, begun(prompt, step=0, attempt=1), actor)
+            return _Opened(prompt, begun(prompt, step=0, attempt=1), actor, ask, prompt.fallbacks)
         episode = stored.episode.id
         await self._check(stored, ask)
         before = await self._record.model_calls.before_chat(episode, ask.messages)
         step = await self._record.model_calls.begin_chat(episode)
         prompt = continuing(prompt, before.one)
-        return _Opened(prompt, begun(prompt, step=step, attempt=1), actor, episode, before)
+        call = begun(prompt, step=step, attempt=1)
+        return _Opened(prompt, call, actor, ask, stored.fallbacks, episode, before)
+
+    async def _placed(self, opened: _Opened, place: int) -> _Opened:
+        """The call as the model itself is asked it, at place 0, or as a fallback is."""
+        if place == 0:
+            return opened
+        prompt = continuing(await self._prompt(opened.ask, opened.others[place - 1]), opened.before.one)
+        return replace(opened, prompt=prompt, call=begun(prompt, step=opened.call.step, attempt=1 + place))
+
+    async def _prompt(self, ask: Ask, model: str) -> Prompt:
+        return await self._models.prompt(
+            model,
+            ask.messages,
+            tools=ask.tools,
+            sampling=ask.sampling,
+            definitions=ask.definitions,
+            unit=ask.user,
+        )
 
     async def _write(self, opened: _Opened, call: ModelCall) -> None:
         await self._budgets.spend_tokens(opened.actor, opened.episode, call.usage.total)
@@ -219,6 +299,25 @@ class Chat:
             waited = await self._record.events.waited(episode.id)
             if (utc_now() - episode.created).total_seconds() - waited >= limits.seconds:
                 raise EpisodeError(f"All {limits.seconds:g} seconds of the episode are used up.")
+
+
+def _told(first: ModelProviderError | None, error: PracticumError) -> ModelProviderError:
+    """The failure to tell if no fallback has an answer: that of the model itself, with which nobody is asked for less.
+
+    Raises:
+        PracticumError: the model's own refusal, after which nobody else is asked.
+    """
+    if first is not None:
+        return first
+    if not isinstance(error, ModelProviderError):
+        raise error
+    return error
+
+
+def _last(first: ModelProviderError | None) -> ModelProviderError:
+    if first is None:
+        raise AssertionError("the model itself was asked")
+    return first
 
 
 def _check_driven_by_agent(episode: Episode) -> None:

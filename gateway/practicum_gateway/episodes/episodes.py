@@ -27,6 +27,7 @@ from practicum_gateway.access.keys import Keys
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.episodes.calls import Calls
+from practicum_gateway.episodes.choice import chosen
 from practicum_gateway.episodes.examples import Examples
 from practicum_gateway.episodes.practice import PracticeCopies
 from practicum_gateway.episodes.rights import check_driving, check_owner, check_sight
@@ -35,7 +36,7 @@ from practicum_gateway.episodes.trajectories import accepted_conversation
 from practicum_gateway.episodes.turns import Turns
 from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.registry import Registry
-from practicum_gateway.models.tool_forms import profile_of, too_many
+from practicum_gateway.models.tool_forms import profile_of
 from practicum_gateway.record.record import Record
 from practicum_gateway.record.values import NewEpisode, StoredEpisode
 from practicum_gateway.store.engine import new_id
@@ -98,7 +99,8 @@ class Episodes:
         Raises:
             ForbiddenError: the principal may not begin episodes.
             NotFoundError: there is no such model.
-            RequestError: a tool pattern names no tool, or the start state does not fit.
+            RequestError: a tool pattern names no tool, the start state does not fit, there is nothing to fall back on,
+                or a training episode would be of several versions.
             UpstreamError: a practice copy of a training episode cannot be begun.
             ConflictError: the idempotency key was used for another request.
             ModelProviderError: the embedding model that finds solved tasks to show does not answer.
@@ -108,10 +110,12 @@ class Episodes:
         known = await self._record.episodes.begun(principal.name, request)
         if known is not None:
             return known, False
-        model = await self._registry.get(request.model)
+        episode_id = new_id("ep")
+        choice = await chosen(self._registry, principal.name, request, episode_id)
+        model = choice.model
         tools = await self._tools(request.tools)
         new = NewEpisode(
-            id=new_id("ep"),
+            id=episode_id,
             request=request,
             principal=principal.name,
             model=model.spec.alias,
@@ -119,8 +123,9 @@ class Episodes:
             tools=tools,
             opening=opening(request.task, model.spec, await self._examples.shown(request.task, model.spec.examples)),
             # Written down, since another release may count otherwise and an episode outlives a gateway.
-            tool_budget=model.spec.tool_tokens if await asyncio.to_thread(too_many, tools, model.spec) else None,
+            tool_budget=await asyncio.to_thread(choice.tool_budget, tools),
             tool_profile=profile_of(model.spec),
+            fallbacks=choice.fallbacks,
         )
         if request.driver is Driver.TEMPORAL:
             await self._workflows.ready()

@@ -1,6 +1,7 @@
 """The model turns of an episode: each step is asked for as often as it takes, and accepted once."""
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from practicum.contracts.access import Role
 from practicum.contracts.episodes import CallReference, TurnReceipt, TurnRequest
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import Attempt, ModelCall, Usage
-from practicum.errors import EpisodeError, PracticumError
+from practicum.errors import EpisodeError, ModelProviderError, PracticumError
 from practicum_gateway.access.principals import Actor
 from practicum_gateway.access.spending import Budgets
 from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
@@ -37,7 +38,8 @@ class Turns:
 
         Raises:
             EpisodeError: the episode has ended, or this step is not its next.
-            ModelProviderError: the model failed; the attempt is in the record, and another may follow.
+            ModelProviderError: the model failed, and so did the fallbacks that the episode began with; each attempt is
+                in the record, and another may follow.
             RequestError: the model's provider refuses the conversation.
             BudgetError: a budget of tokens is used up.
         """
@@ -84,8 +86,7 @@ class Turns:
         await self._budgets.require_tokens(actor, episode)
         attempt = await self._record.model_calls.begin_turn(episode, step, request.attempt)
         before = await self._record.model_calls.before_step(episode, step)
-        prompt = await self._prompt(stored, transcript, before)
-        call = await self._ask(episode, prompt, before, step=step, attempt=attempt)
+        call = await self._answered(stored, transcript, before, step=step, attempt=attempt)
         await self._budgets.spend_tokens(actor, episode, call.usage.total)
         standing = await self._record.model_calls.add_turn(episode, call, before, transcript.end)
         if standing is Attempt.ACCEPTED and call.response is not None:
@@ -95,10 +96,26 @@ class Turns:
             return await self._receipt(stored, step, transcript)
         raise EpisodeError("The episode ended while its model was being asked.")
 
-    async def _prompt(self, stored: StoredEpisode, transcript: Transcript, before: Before) -> Prompt:
+    async def _answered(
+        self, stored: StoredEpisode, transcript: Transcript, before: Before, *, step: int, attempt: int
+    ) -> ModelCall:
+        """The answer of the episode's model, or of the first of its fallbacks that has one where it cannot answer."""
+        episode = stored.episode.id
+        prompt = await self._prompt(stored, stored.model, transcript, before)
+        try:
+            return await self._ask(episode, prompt, before, step=step, attempt=attempt)
+        except ModelProviderError as error:
+            first = error
+        for place, name in enumerate(stored.fallbacks, start=1):
+            with contextlib.suppress(PracticumError):  # each failure is written down; the first is the one to tell
+                prompt = await self._prompt(stored, name, transcript, before)
+                return await self._ask(episode, prompt, before, step=step, attempt=attempt + place)
+        raise first
+
+    async def _prompt(self, stored: StoredEpisode, model: str, transcript: Transcript, before: Before) -> Prompt:
         offer = Offer.of(stored)
         prompt = await self._models.prompt(
-            stored.model,
+            model,
             transcript.messages,
             tools=offer.shown,
             definitions=offer.definitions,

@@ -13,6 +13,7 @@ from practicum.contracts.access import Role
 from practicum.contracts.problems import Problem
 from practicum.errors import PracticumError
 from practicum_gateway.access.principals import Actor
+from practicum_gateway.episodes.chat import Speaker
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.chat_answer import Chunks, completion
 from practicum_gateway.http.chat_request import ChatRequest
@@ -68,24 +69,24 @@ async def complete_chat(request: ChatRequest, house: Services, caller: Caller) -
     stored = None if caller.episode is None else await house.episodes.stored(caller, caller.episode)
     actor = Actor(caller.name, caller.role)
     if not request.stream:
-        call, completed = await house.chat.complete(request.ask(), stored, actor)
-        return JSONResponse(completion(call, request.model, completed))
-    call, pieces = await house.chat.stream(request.ask(), stored, actor)
-    # The first piece is awaited before the answer begins: until then an error can still be one.
-    first = await anext(pieces)
-    chunks = Chunks(call, request.model, with_usage=request.stream_options.include_usage)
-    return StreamingResponse(_stream(chunks, first, pieces), media_type=_STREAM)
+        speaker, completed = await house.chat.complete(request.ask(), stored, actor)
+        return JSONResponse(completion(speaker, request.model, completed))
+    said = house.chat.stream(request.ask(), stored, actor)
+    # Who speaks is known with the first piece, and awaited before the answer begins: until then an error can be one.
+    speaker = await anext(said)
+    if not isinstance(speaker, Speaker):
+        raise TypeError("a stream begins with its speaker")
+    chunks = Chunks(speaker, request.model, with_usage=request.stream_options.include_usage)
+    return StreamingResponse(_stream(chunks, said), media_type=_STREAM)
 
 
-async def _stream(
-    chunks: Chunks, first: str | Completed, pieces: AsyncGenerator[str | Completed]
-) -> AsyncGenerator[str]:
+async def _stream(chunks: Chunks, pieces: AsyncGenerator[Speaker | str | Completed]) -> AsyncGenerator[str]:
     async with aclosing(pieces):
         yield chunks.first()
         try:
-            yield _written(chunks, first)
             async for piece in pieces:
-                yield _written(chunks, piece)
+                if not isinstance(piece, Speaker):
+                    yield _written(chunks, piece)
         except PracticumError as error:
             yield chunks.error(_with_error(of_error(error)).model_dump(mode="json", exclude_none=True))
 

@@ -6,29 +6,27 @@ import time
 from pydantic import JsonValue
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.models import Usage
+from practicum.contracts.models import Usage, parted
+from practicum_gateway.episodes.chat import Speaker
 from practicum_gateway.models.chat_format import outgoing_call
 from practicum_gateway.models.provider import Completed
 
 DONE = "data: [DONE]\n\n"
 
 
-def completion(call: str, model: str, completed: Completed) -> JsonObject:
+def completion(speaker: Speaker, asked: str, completed: Completed) -> JsonObject:
     """The whole answer.
 
     Args:
-        call: id of the model call.
-        model: the alias asked for.
+        speaker: who answers.
+        asked: the model asked for.
         completed: what the model answered.
     """
     message: JsonObject = {"role": "assistant", "content": completed.message.content}
     if completed.message.tool_calls:
         message["tool_calls"] = [outgoing_call(wish) for wish in completed.message.tool_calls]
     return {
-        "id": f"chatcmpl-{call}",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": model,
+        **_base(speaker, asked, "chat.completion"),
         "choices": [
             {"index": 0, "message": message, "finish_reason": completed.finish_reason, "logprobs": None},
         ],
@@ -39,20 +37,15 @@ def completion(call: str, model: str, completed: Completed) -> JsonObject:
 class Chunks:
     """The chunks of one streamed answer, each a server-sent event."""
 
-    def __init__(self, call: str, model: str, *, with_usage: bool) -> None:
+    def __init__(self, speaker: Speaker, asked: str, *, with_usage: bool) -> None:
         """Begin a stream.
 
         Args:
-            call: id of the model call.
-            model: the alias asked for.
+            speaker: who answers.
+            asked: the model asked for.
             with_usage: whether the last chunk reports the tokens.
         """
-        self._base: JsonObject = {
-            "id": f"chatcmpl-{call}",
-            "object": "chat.completion.chunk",
-            "created": int(time.time()),
-            "model": model,
-        }
+        self._base = _base(speaker, asked, "chat.completion.chunk")
         self._with_usage = with_usage
 
     def first(self) -> str:
@@ -81,6 +74,17 @@ class Chunks:
     def _chunk(self, delta: JsonObject, finish_reason: JsonValue = None) -> str:
         choice: JsonObject = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
         return _event({**self._base, "choices": [choice]})
+
+
+def _base(speaker: Speaker, asked: str, kind: str) -> JsonObject:
+    """What every part of an answer says; `model` is the one asked for, unless another alias answers in its place."""
+    return {
+        "id": f"chatcmpl-{speaker.call}",
+        "object": kind,
+        "created": int(time.time()),
+        "model": asked if parted(asked)[0] == speaker.model else speaker.model,
+        "version": speaker.version,
+    }
 
 
 def _event(data: JsonObject) -> str:

@@ -130,6 +130,8 @@ class PlainText(_Read):
 class ChatRequest(_Read):
     """A chat completion request.
 
+    Where the model is split among versions, the same `user` gets the same one; without, the caller's principal draws.
+
     Fields below the line change nothing here and are taken with these values only, so that clients which always send
     them work and nobody believes in a knob that does nothing.
     """
@@ -145,6 +147,7 @@ class ChatRequest(_Read):
     seed: int | None = None
     stream: bool = False
     stream_options: StreamOptions = StreamOptions()
+    user: str | None = None
 
     # ---
     n: Literal[1] = 1
@@ -153,7 +156,6 @@ class ChatRequest(_Read):
     frequency_penalty: float = Field(default=0, ge=0, le=0)
     logprobs: Literal[False] = False
     response_format: PlainText = PlainText()
-    user: str | None = None
     metadata: dict[str, str] | None = None
     store: bool | None = None
     service_tier: Literal["auto", "default"] | None = None
@@ -182,4 +184,5 @@ class ChatRequest(_Read):
                 max_tokens=self.max_tokens or self.max_completion_tokens,
                 seed=self.seed,
             ),
+            user=self.user,
         )

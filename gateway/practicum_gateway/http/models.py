@@ -9,6 +9,7 @@ from practicum.contracts.base import Value
 from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
 from practicum.contracts.promotion import Promotion, PromotionRequest
+from practicum.contracts.routing import Fallbacks, Split
 from practicum.errors import RequestError
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
@@ -98,9 +99,24 @@ async def promote(alias: str, request: PromotionRequest, house: Services, caller
     return await house.promotions.promote(alias, request, by=caller.name)
 
 
+@router.put("/{alias}/split", responses=documented(409))
+async def split(alias: str, wanted: Split, house: Services, caller: Caller) -> Promotion:
+    """Have several versions answer, each with its weight; a promotion or a rollback ends it."""
+    caller.require(to="split models")
+    return await house.promotions.split(alias, wanted, by=caller.name)
+
+
+@router.put("/{alias}/fallbacks")
+async def fall_back(alias: str, wanted: Fallbacks, house: Services, caller: Caller) -> ModelInfo:
+    """Say who is asked where the model behind an alias cannot answer; none is asked by default."""
+    caller.require(to="name the fallbacks of models")
+    await house.promotions.fall_back(alias, wanted)
+    return await house.registry.info(alias)
+
+
 @router.post("/{alias}/rollback", responses=documented(409))
 async def roll_back(alias: str, house: Services, caller: Caller) -> Promotion:
-    """Let the alias name again what it named before; what begins from now on uses it."""
+    """Let the alias name again what it named before, or be split again as it was; what begins from now on uses it."""
     caller.require(to="roll models back")
     return await house.promotions.roll_back(alias, by=caller.name)
 

@@ -25,6 +25,7 @@ class Prompt:
         covered: number of leading `messages` that `previous` covers.
         definitions: the same tools in OpenAI's form, as a foreign agent gave them or as the model's provider takes
             them, for a provider that passes them on.
+        fallbacks: the models to ask in this one's place, in this order, where it cannot answer.
     """
 
     spec: ModelSpec
@@ -35,6 +36,7 @@ class Prompt:
     previous: Sampled | None = None
     covered: int = 0
     definitions: tuple[JsonObject, ...] | None = None
+    fallbacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from practicum.errors import (
     SecretSourceError,
 )
 from practicum_gateway.audit.log import Deed, append
+from practicum_gateway.models.split import drawn, names_of, weights_of
 from practicum_gateway.models.versions import (
     check_settings,
     compared,
@@ -48,10 +49,14 @@ class RegisteredModel:
     Attributes:
         spec: its registration, without the provider's key.
         api_key: the provider's key.
+        fallbacks: who is asked where it cannot answer; none where a version was asked for.
+        split: whether its alias has several versions answer.
     """
 
     spec: ModelSpec
     api_key: str | None = field(repr=False)
+    fallbacks: tuple[str, ...] = ()
+    split: bool = False
 
     @property
     def version(self) -> str:
@@ -95,6 +100,8 @@ class Registry:
             if row is None:
                 session.add(ModelRow(alias=spec.alias, version=version, updated=now))
             else:
+                # Another model ends a split; the same one, perhaps reached elsewhere, leaves it as it is.
+                row.split = row.split if before == version else None
                 row.version, row.updated = version, now
             if before != version:
                 session.add(
@@ -176,8 +183,13 @@ class Registry:
                 mend="Register the embedding model first, or leave `embedder` out: words then tell what is near.",
             ) from error
 
-    async def get(self, name: str) -> RegisteredModel:
+    async def get(self, name: str, *, unit: str | None = None) -> RegisteredModel:
         """The model behind `alias` or `alias@version`.
+
+        Args:
+            name: the model.
+            unit: for whom it is, where an alias that is split shall draw a version; without, it is the one that the
+                alias names.
 
         Raises:
             NotFoundError: there is no such alias or version.
@@ -185,7 +197,7 @@ class Registry:
                 one that it was trained with.
             ModelProviderError: its key is kept outside and cannot be read now.
         """
-        model = await self._load(name)
+        model = await self._load(name, unit)
         if (fault := template_fault(model.spec)) is not None:
             raise ConfigurationError(
                 f"'{name}' cannot be asked: {fault}", mend="Roll the alias back, or train the model again."
@@ -198,15 +210,23 @@ class Registry:
         Raises:
             NotFoundError: there is no such alias or version.
         """
-        return info_of((await self._load(name)).spec)
+        info = info_of((await self._load(name)).spec)
+        alias, version = parted(name)
+        if version is not None:
+            return info
+        async with self._store.read() as session:
+            row = await session.get(ModelRow, alias)
+        return info if row is None else _routed(info, row)
 
     async def list(self) -> tuple[tuple[ModelInfo, datetime], ...]:
         """What each alias names as it may be shown, and since when; by alias."""
         async with self._store.read() as session:
             rows = await session.execute(
-                select(ModelVersionRow, ModelRow.updated).join(ModelRow, _NAMED).order_by(ModelRow.alias)
+                select(ModelVersionRow, ModelRow).join(ModelRow, _NAMED).order_by(ModelRow.alias)
             )
-            return tuple((info_of(ModelSpec.model_validate(row.spec)), updated) for row, updated in rows)
+            return tuple(
+                (_routed(info_of(ModelSpec.model_validate(row.spec)), named), named.updated) for row, named in rows
+            )
 
     async def versions(self, alias: str) -> tuple[ModelVersion, ...]:
         """The versions of an alias as they may be shown, newest first.
@@ -215,10 +235,10 @@ class Registry:
             NotFoundError: there is no such alias.
         """
         async with self._store.read() as session:
-            current = await session.scalar(select(ModelRow.version).where(ModelRow.alias == alias))
-            if current is None:
+            named = await session.get(ModelRow, alias)
+            if named is None:
                 raise await _unknown(session, alias)
-            return tuple(_shown(row, current) for row in reversed(await _rows(session, alias)))
+            return tuple(_shown(row, named) for row in reversed(await _rows(session, alias)))
 
     async def remove(self, alias: str, *, by: str) -> None:
         """Forget a model and the keys of all its versions.
@@ -252,23 +272,36 @@ class Registry:
                     row.api_key, count = sealed, count + 1
         return count
 
-    async def _load(self, name: str) -> RegisteredModel:
+    async def _load(self, name: str, unit: str | None = None) -> RegisteredModel:
         alias, wanted = parted(name)
         asked = _NAMED if wanted is None else and_(ModelVersionRow.alias == alias, ModelVersionRow.version == wanted)
         async with self._store.read() as session:
             found = await session.execute(
-                select(ModelVersionRow.version, ModelVersionRow.updated)
+                select(ModelVersionRow.version, ModelVersionRow.updated, ModelRow.split, ModelRow.fallbacks)
                 .select_from(ModelRow)
                 .outerjoin(ModelVersionRow, asked)
                 .where(ModelRow.alias == alias)
             )
-            version, updated = found.one_or_none() or (None, None)
+            version, updated, split, fallbacks = found.one_or_none() or (None, None, None, None)
             if version is None or updated is None:
                 raise await _unknown(session, alias, wanted)
-            known = self._parsed.get((alias, version))
-            if known is not None and known[0] == updated:
-                return known[1]
-            row = await session.get_one(ModelVersionRow, (alias, version))
+            if wanted is not None:
+                return await self._version(session, alias, version, updated)
+            weights = weights_of(split)
+            if unit is not None and weights and (share := drawn(alias, weights, unit)) != version:
+                version = share
+                updated = await session.scalar(_UPDATED.where(_ALIAS == alias, _VERSION == version))  # noqa: SIM300
+            model = await self._version(session, alias, version, updated)
+        return replace(model, fallbacks=names_of(fallbacks), split=bool(weights))
+
+    async def _version(
+        self, session: AsyncSession, alias: str, version: str, updated: datetime | None
+    ) -> RegisteredModel:
+        """A version, parsed and opened once for each time it is registered."""
+        known = self._parsed.get((alias, version))
+        if known is not None and known[0] == updated:
+            return known[1]
+        row = await session.get_one(ModelVersionRow, (alias, version))
         key = None if row.api_key is None else self._vault.open(row.api_key, _purpose(alias))
         model = RegisteredModel(spec=ModelSpec.model_validate(row.spec), api_key=key)
         self._parsed[alias, version] = (row.updated, model)
@@ -305,6 +338,8 @@ def _registered(spec: ModelSpec, *, current: bool) -> Deed:
     return Deed(Action.MODEL_REGISTERED, spec.alias, details=details)
 
 
+_ALIAS, _VERSION = ModelVersionRow.alias, ModelVersionRow.version
+_UPDATED = select(ModelVersionRow.updated)
 _NAMED = and_(ModelVersionRow.alias == ModelRow.alias, ModelVersionRow.version == ModelRow.version)
 
 
@@ -327,12 +362,18 @@ def _same(rows: Sequence[ModelVersionRow], spec: ModelSpec, *, exactly: bool) ->
     return None
 
 
-def _shown(row: ModelVersionRow, current: str) -> ModelVersion:
+def _routed(info: ModelInfo, named: ModelRow) -> ModelInfo:
+    """What an alias names, with whom else it has answer."""
+    return info.model_copy(update={"split": weights_of(named.split), "fallbacks": names_of(named.fallbacks)})
+
+
+def _shown(row: ModelVersionRow, named: ModelRow) -> ModelVersion:
     return ModelVersion(
         **info_of(ModelSpec.model_validate(row.spec)).model_dump(),
         created=row.created,
         created_by=row.created_by,
-        current=row.version == current,
+        current=row.version == named.version,
+        weight=weights_of(named.split).get(row.version),
     )
 
 

@@ -44,6 +44,7 @@ class Models:
         definitions: Sequence[JsonObject] | None = None,
         previous: Sampled | None = None,
         covered: int = 0,
+        unit: str | None = None,
     ) -> Prompt:
         """What the provider behind a model will be asked.
 
@@ -55,12 +56,13 @@ class Models:
             definitions: the same tools as a foreign agent defined them, or as the model's provider takes them.
             previous: tokens of the call that this one continues.
             covered: how many of `messages` these cover.
+            unit: for whom it is, where an alias that is split shall draw a version.
 
         Raises:
             NotFoundError: there is no such alias or version.
             ConfigurationError: it cannot be asked in the way it was trained for.
         """
-        model = await self._registry.get(name)
+        model = await self._registry.get(name, unit=unit)
         return Prompt(
             spec=model.spec,
             messages=tuple(messages),
@@ -70,6 +72,7 @@ class Models:
             previous=previous,
             covered=covered,
             definitions=None if definitions is None else tuple(definitions),
+            fallbacks=model.fallbacks,
         )
 
     async def version(self, name: str) -> str:

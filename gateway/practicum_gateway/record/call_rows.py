@@ -85,11 +85,11 @@ def usage_of(row: Any) -> Usage:
 
 def event_data(call: ModelCall) -> dict[str, JsonValue]:
     """What a person would want to see of an attempt."""
+    who: dict[str, JsonValue] = {"call": call.id, "attempt": call.attempt, "model": call.model, "version": call.version}
     if call.response is None:
-        return {"call": call.id, "attempt": call.attempt, "error": call.error}
+        return {**who, "error": call.error}
     return {
-        "call": call.id,
-        "attempt": call.attempt,
+        **who,
         "message": as_json(call.response),
         "finish_reason": call.finish_reason,
         "usage": call.usage.model_dump(mode="json"),

@@ -110,6 +110,7 @@ class EpisodeRecords:
             sampling=Sampling.model_validate(row.sampling),
             chats=row.chats,
             tool_budget=row.tool_budget,
+            fallbacks=tuple(map(str, row.fallbacks or ())),
             tool_profile=row.tool_profile,
         )
         self._known[episode] = (row, stored)
@@ -263,6 +264,7 @@ def _started(new: NewEpisode) -> Deed:
         "driver": request.driver,
         "mode": request.mode,
         "tools": list(request.tools),
+        **({"fallbacks": list(new.fallbacks)} if new.fallbacks else {}),
     }
     return Deed(Action.EPISODE_STARTED, new.id, episode=new.id, details=details)
 
@@ -320,7 +322,8 @@ async def _same(session: AsyncSession, principal: str, request: EpisodeRequest) 
 
 
 def _hash(request: EpisodeRequest) -> str:
-    return digest(request.model_dump(mode="json"))
+    # A field that came later is left out where it says nothing, so that keys used before it came go on being known.
+    return digest(request.model_dump(mode="json", exclude=None if request.fallback else {"fallback"}))
 
 
 def _row(new: NewEpisode, toolset: str) -> EpisodeRow:
@@ -334,6 +337,7 @@ def _row(new: NewEpisode, toolset: str) -> EpisodeRow:
         tools=list(request.tools),
         toolset=toolset,
         tool_budget=new.tool_budget,
+        fallbacks=list(new.fallbacks) or None,
         tool_profile=new.tool_profile,
         limits=request.limits.model_dump(mode="json"),
         sampling=request.sampling.model_dump(mode="json"),

@@ -20,7 +20,8 @@ from practicum_gateway.store.record_tables import ModelCallRow
 CALLS = cast("Table", ModelCallRow.__table__)
 _OF = CALLS.c.episode == bindparam("of")
 _ACCEPTED = CALLS.c.standing == Attempt.ACCEPTED
-_HEADS = select(CALLS.c.id, CALLS.c.version, CALLS.c.toolset, CALLS.c.length, CALLS.c.ids_hash).where(_OF, _ACCEPTED)
+_HEAD = ("id", "model", "version", "toolset", "length", "ids_hash")
+_HEADS = select(*(CALLS.c[name] for name in _HEAD)).where(_OF, _ACCEPTED)
 _SPOKEN = _HEADS.where(CALLS.c.fingerprint.in_(bindparam("spoken", expanding=True)))
 _OF_STEP = _HEADS.where(CALLS.c.step == bindparam("at"))
 _DRAWN = select(CALLS.c.id, CALLS.c.length, CALLS.c.ids_length, CALLS.c.ids_hash).where(
@@ -46,6 +47,7 @@ class Continued:
 
     Attributes:
         call: its id.
+        model: alias of the model that answered it.
         version: model and adapter version that answered it.
         toolset: digest of the tool definitions it was offered.
         covered: how many messages its conversation has, response included.
@@ -53,6 +55,7 @@ class Continued:
     """
 
     call: str
+    model: str
     version: str
     toolset: str
     covered: int
@@ -241,7 +244,7 @@ def _before(connection: Connection, rows: Sequence[Any]) -> Before:
     covered, one = rows[0].length + 1, None
     if len(rows) == 1:
         (row,) = rows
-        one = Continued(row.id, row.version, row.toolset, covered, tokens_of(connection, row.id))
+        one = Continued(row.id, row.model, row.version, row.toolset, covered, tokens_of(connection, row.id))
     silent = tuple(row.id for row in rows if row.ids_hash is None)
     return Before(tuple(row.id for row in rows), covered, silent, one)
 

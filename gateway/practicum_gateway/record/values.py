@@ -41,6 +41,7 @@ class NewEpisode:
         opening: the conversation it begins with.
         tool_budget: tokens of tool definitions in one prompt, where its tools exceed them.
         tool_profile: in which provider's form its tools are written; None for their own.
+        fallbacks: the versions that may answer where its own cannot.
     """
 
     id: str
@@ -52,6 +53,7 @@ class NewEpisode:
     opening: tuple[Message, ...]
     tool_budget: int | None = None
     tool_profile: str | None = None
+    fallbacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class StoredEpisode:
         tool_budget: tokens of tool definitions in one prompt, where its tools exceed them, so that its model is offered
             the two that find and call them; None where all are written out.
         tool_profile: in which provider's form its tools are written; None for their own.
+        fallbacks: the versions that may answer where its own cannot, in this order.
     """
 
     episode: Episode
@@ -74,6 +77,7 @@ class StoredEpisode:
     chats: int
     tool_budget: int | None = None
     tool_profile: str | None = None
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def model(self) -> str:

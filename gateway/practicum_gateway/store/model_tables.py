@@ -16,6 +16,10 @@ class ModelRow(Base):
 
     alias: Mapped[str] = mapped_column(String(31), primary_key=True)
     version: Mapped[str] = mapped_column(Text)
+    split: Mapped[dict[str, JsonValue] | None]
+    """By version, the weights with which several answer; None where the version above does."""
+    fallbacks: Mapped[list[JsonValue] | None]
+    """Who is asked where its own model cannot answer."""
     updated: Mapped[datetime]
 
 
@@ -45,6 +49,8 @@ class ModelChangeRow(Base):
     change: Mapped[str] = mapped_column(String(20))
     from_version: Mapped[str | None] = mapped_column(Text)
     to_version: Mapped[str | None] = mapped_column(Text)
+    split: Mapped[dict[str, JsonValue] | None]
+    """The weights since."""
     comparison: Mapped[dict[str, JsonValue] | None]
     override: Mapped[str | None] = mapped_column(Text)
     principal: Mapped[str] = mapped_column(String(100))

@@ -32,6 +32,8 @@ class EpisodeRow(Base):
     model: Mapped[str] = mapped_column(String(31))
     version: Mapped[str | None] = mapped_column(Text)
     """Of the model when it began; it keeps that to its end. None in episodes from before there were versions."""
+    fallbacks: Mapped[list[JsonValue] | None]
+    """The versions that may answer where its own cannot, as they were when it began."""
     tools: Mapped[list[JsonValue]]
     """The patterns asked for."""
     toolset: Mapped[str] = mapped_column(ForeignKey("toolsets.digest"))

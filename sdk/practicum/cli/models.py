@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from practicum.cli import versions
+from practicum.cli import routing, versions
 from practicum.cli.connection import connect
 from practicum.cli.inputs import object_of, secret_or_reference_of, text_of
 from practicum.cli.output import JsonOption, say, show_json, show_table
@@ -86,6 +86,7 @@ def remove(alias: Annotated[str, typer.Argument(help="Name to forget.")], as_jso
 
 
 versions.commands(app)
+routing.commands(app)
 
 
 def _show(found: list[ModelInfo]) -> None:

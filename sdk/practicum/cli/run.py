@@ -27,6 +27,9 @@ def run(
     training: Annotated[
         bool, typer.Option("--training", help="For training: only practice systems may be touched.")
     ] = False,
+    fallback: Annotated[
+        bool, typer.Option("--fallback", help="Have the alias's fallbacks answer where its model cannot.")
+    ] = False,
     metadata: Annotated[list[str] | None, typer.Option(help="A label name=value, kept with it; repeatable.")] = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: a repeated key returns the first episode.")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Start it, print its id and return.")] = False,
@@ -43,6 +46,8 @@ def run(
         "mode": EpisodeMode.TRAINING if training else EpisodeMode.LIVE,
         "metadata": labels_of(metadata or ()),
     }
+    if fallback:
+        options["fallback"] = True
     if key is not None:
         options["idempotency_key"] = key
     with connect() as client:

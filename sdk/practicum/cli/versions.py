@@ -153,16 +153,18 @@ def _evidence(done: Promotion) -> str:
     if (found := done.comparison) is not None:
         points = [f"{share * 100:+.1f}" for share in (found.difference, found.low, found.high)]
         compared = f"{points[0]} points ({points[1]} to {points[2]}), n={found.n}"
-    return "; ".join(part for part in (compared, done.override and f"override: {done.override}") if part)
+    shares = " ".join(f"{version}={weight}" for version, weight in done.split.items())
+    return "; ".join(part for part in (shares, compared, done.override and f"override: {done.override}") if part)
 
 
 def _show_versions(found: Sequence[ModelVersion]) -> None:
     show_table(
-        ("version", "current", "target", "stage", "bundle", "created", "by"),
+        ("version", "current", "weight", "target", "stage", "bundle", "created", "by"),
         (
             (
                 each.version,
                 "yes" if each.current else "",
+                each.weight,
                 each.target,
                 each.bundle and each.bundle.stage,
                 each.bundle and each.bundle.digest[:12],

@@ -95,6 +95,8 @@ class AsyncModels(AsyncResource):
     add_version = AsyncEndpoint(models.add_version)
     promote = AsyncEndpoint(models.promote)
     rollback = AsyncEndpoint(models.rollback)
+    split = AsyncEndpoint(models.split)
+    fallbacks = AsyncEndpoint(models.fallbacks)
     promotions = AsyncEndpoint(models.promotions)
 
 

@@ -96,6 +96,8 @@ class Models(Resource):
     add_version = Endpoint(models.add_version)
     promote = Endpoint(models.promote)
     rollback = Endpoint(models.rollback)
+    split = Endpoint(models.split)
+    fallbacks = Endpoint(models.fallbacks)
     promotions = Endpoint(models.promotions)
 
 

@@ -43,6 +43,8 @@ class Action(StrEnum):
     MODEL_REMOVED = "model.removed"
     MODEL_PROMOTED = "model.promoted"
     MODEL_ROLLED_BACK = "model.rolled_back"
+    MODEL_SPLIT = "model.split"
+    MODEL_FALLBACKS = "model.fallbacks"
     EPISODE_STARTED = "episode.started"
     EPISODE_ENDED = "episode.ended"
     EPISODE_CANCELLED = "episode.cancelled"

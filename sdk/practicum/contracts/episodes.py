@@ -63,6 +63,8 @@ class EpisodeRequest(Value):
         idempotency_key: a repeated key returns the first episode.
         metadata: the caller's own labels, such as suite, task id and split; kept with the trajectory.
         start: what the practice systems hold at the start, by system; only for training, live systems stay as they are.
+        fallback: whether the fallbacks that the alias has now may answer where its model cannot; never in training,
+            whose episodes are of one policy.
     """
 
     task: str = Field(min_length=1, max_length=100_000)
@@ -75,6 +77,7 @@ class EpisodeRequest(Value):
     idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
     metadata: dict[Label, Label] = Field(default_factory=dict)
     start: States = Field(default_factory=dict)
+    fallback: bool = False
 
 
 class EpisodeStatus(StrEnum):

@@ -158,6 +158,8 @@ class ModelInfo(Value):
         bundle: what it was trained from.
         tool_tokens: the most tokens of tool definitions in one prompt; None where there is no bound.
         tool_profile: in which provider's form tools are written for it; None where they are written as they are.
+        split: by version, the weight with which the alias has it answer; empty where the version it names alone does.
+        fallbacks: who is asked, in this order, where the alias's own model cannot answer.
     """
 
     alias: str
@@ -171,6 +173,8 @@ class ModelInfo(Value):
     bundle: BundleFacts | None = None
     tool_tokens: int | None = None
     tool_profile: str | None = None
+    split: dict[str, int] = Field(default_factory=dict)
+    fallbacks: tuple[str, ...] = ()
 
 
 class ModelVersion(ModelInfo):
@@ -180,11 +184,13 @@ class ModelVersion(ModelInfo):
         created: when it was first registered.
         created_by: by whom.
         current: whether the alias alone, without a version, names it.
+        weight: with which weight the alias has it answer while it is split; None where it has no part in a split.
     """
 
     created: datetime
     created_by: str
     current: bool
+    weight: int | None = None
 
 
 class Usage(Value):

@@ -16,8 +16,10 @@ class Change(StrEnum):
     """A model was registered in place of what stood there."""
     PROMOTED = "promoted"
     """A version was shown to be better, or somebody answers for it."""
+    SPLIT = "split"
+    """Several versions answer, each with its weight."""
     ROLLED_BACK = "rolled_back"
-    """The version before came back."""
+    """What stood before came back: a version, or a split."""
     REMOVED = "removed"
     """The alias was forgotten."""
 
@@ -49,6 +51,7 @@ class Promotion(Value):
         to_version: what it names since; None once it is forgotten.
         comparison: of the two versions, where reports were given.
         override: the reason given instead of, or besides, a comparison.
+        split: by version, the weights since; empty where the version it names alone answers.
         by: who did it.
         at: when.
     """
@@ -60,5 +63,6 @@ class Promotion(Value):
     to_version: str | None = None
     comparison: Comparison | None = None
     override: str | None = None
+    split: dict[str, int] = Field(default_factory=dict)
     by: str
     at: datetime

@@ -134,7 +134,7 @@ def _drawn(trajectory: Trajectory) -> Iterator[Reason]:
     accepted = accepted_calls(trajectory)
     if not accepted:
         yield Reason(text="no model call was accepted")
-    if len({call.version for call in accepted}) > 1:
+    if len({(call.model, call.version) for call in accepted}) > 1:
         yield Reason(text="several model versions answered")
     unknown = quarantined(trajectory.model_calls)
     for call in accepted:

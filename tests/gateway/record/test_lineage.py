@@ -126,7 +126,7 @@ def test_ids_of_tool_calls_tell_twins_apart() -> None:
     """Two calls drew the same tokens; their servers gave the tool calls different ids, and the messages name one."""
     sampled = Sampled(prompt_ids=(1, 2), completion_ids=(3,), logprobs=(-1.0,))
     call = made((TASK,), said("x"), sampled=Sampled(prompt_ids=(1, 2, 3, 4), completion_ids=(5,), logprobs=(-1.0,)))
-    one = Continued("mc_b", "v", "t", 2, sampled)
+    one = Continued("mc_b", "m", "v", "t", 2, sampled)
     fits = (Fit("mc_a", 2), Fit("mc_b", 2))
     assert decided(call, fits, Before(("mc_b",), 2, (), one)).parent == "mc_b"
     assert decided(call, fits, NOTHING).candidates == ("mc_a", "mc_b")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from practicum.contracts.models import BundleFacts, ModelVersion, Provider
+from practicum.contracts.models import BundleFacts, ModelInfo, ModelVersion, Provider
 from practicum.contracts.promotion import Change, Promotion
 from practicum.evaluation import compare
 from tests.sdk.cli.conftest import Types
@@ -121,3 +121,20 @@ def test_an_override_and_the_way_back(gateway: StandIn, practicum: Types) -> Non
     assert "override: cheaper" in lines[2]
     assert "+60.0 points" in lines[3]
     assert practicum("models", "rollback", "local", "--json").json["to_version"] == "v1"
+
+
+def test_a_split_and_fallbacks_are_one_command_each(gateway: StandIn, practicum: Types) -> None:
+    split = BACK.model_copy(update={"change": Change.SPLIT, "split": {"v1": 90, "v=2": 10}})
+    info = ModelInfo(alias="local", provider=Provider.LLAMA_CPP, target="smollm2", version="v1")
+    gateway.on("PUT", "/v1/models/local/split", split)
+    gateway.on("PUT", "/v1/models/local/fallbacks", info.model_copy(update={"fallbacks": ("spare", "local@v2")}))
+    shown = practicum("models", "split", "local", "v1=90", "v=2=10")
+    assert gateway.seen[0].json == {"weights": {"v1": 90, "v=2": 10}}
+    assert "'local' is split: v1 90.0%, v=2 10.0%" in shown.out
+    shown = practicum("models", "fallbacks", "local", "spare", "local@v2")
+    assert gateway.seen[1].json == {"fallbacks": ["spare", "local@v2"]}
+    assert shown.out == "Where 'local' cannot answer, spare, then local@v2 is asked.\n"
+    for wrong in (("split", "local", "v1"), ("split", "local", "v1=1", "v1=2"), ("fallbacks", "local")):
+        assert practicum("models", *wrong).status == 2
+    assert practicum("models", "split", "local", "v1=90").status != 0, "one version is no split"
+    assert len(gateway.seen) == 2

@@ -36,6 +36,7 @@ class EpisodeOptions(TypedDict, total=False):
     idempotency_key: str
     metadata: Mapping[str, str]
     start: States
+    fallback: bool
 
 
 def start(task: str, *, model: str, **options: Unpack[EpisodeOptions]) -> Call[Episode]:
@@ -44,7 +45,8 @@ def start(task: str, *, model: str, **options: Unpack[EpisodeOptions]) -> Call[E
     Args:
         task: what to do, in words.
         model: alias of the model.
-        options: tools, limits, sampling, driver, mode, idempotency key, metadata and start state.
+        options: tools, limits, sampling, driver, mode, idempotency key, metadata, start state and
+            whether fallbacks may answer.
 
     Raises:
         RequestError: an option does not fit, or the gateway knows no such model.

@@ -1,5 +1,7 @@
 """Calls about models."""
 
+from collections.abc import Iterable, Mapping
+
 from pydantic import ConfigDict
 
 from practicum.client.call import Call, build, nothing, path, read
@@ -8,6 +10,7 @@ from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.evaluation import EvaluationReport
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
 from practicum.contracts.promotion import Promotion, PromotionRequest
+from practicum.contracts.routing import Fallbacks, Split
 
 
 class _Listed(Value):
@@ -113,8 +116,40 @@ def promote(
     return Call("POST", path("/v1/models/{}/promote", alias), read(Promotion), body=request)
 
 
+def split(alias: str, weights: Mapping[str, int]) -> Call[Promotion]:
+    """Have several versions of an alias answer: each new episode, and each user of its calls, draws one and keeps it.
+
+    Args:
+        alias: the alias.
+        weights: by version, how many of all weights together it gets; the version that the alias names is among them.
+
+    Raises:
+        NotFoundError: there is no such alias or version.
+        RequestError: there are not two of them, or the one that the alias names is missing.
+    """
+    wanted = build(Split, "split", weights=dict(weights))
+    return Call("PUT", path("/v1/models/{}/split", alias), read(Promotion), body=wanted)
+
+
+def fallbacks(alias: str, models: Iterable[str]) -> Call[ModelInfo]:
+    """Say who is asked, in this order, where the model behind an alias cannot answer.
+
+    Args:
+        alias: the alias.
+        models: each an `alias` or `alias@version`; none for no fallback.
+
+    Raises:
+        NotFoundError: there is no such alias, or no such model to fall back on.
+        RequestError: one stands there twice, or is the alias itself.
+    """
+    wanted = build(Fallbacks, "fallbacks", fallbacks=tuple(models))
+    return Call("PUT", path("/v1/models/{}/fallbacks", alias), read(ModelInfo), body=wanted)
+
+
 def rollback(alias: str) -> Call[Promotion]:
-    """Let an alias name again what it named before, which the next episode uses; one that runs keeps its own.
+    """Let an alias name again what it named before, or be split again as it was.
+
+    The next episode uses it; one that runs keeps its own.
 
     Raises:
         NotFoundError: there is no such alias.

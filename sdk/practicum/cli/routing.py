@@ -1,0 +1,70 @@
+"""`practicum models split` and `fallbacks`: whom an alias has answer besides the version it names."""
+
+from typing import Annotated
+
+import typer
+
+from practicum.cli.connection import connect
+from practicum.cli.output import JsonOption, say, show_json
+from practicum.cli.versions import AliasArgument
+
+
+def commands(app: typer.Typer) -> None:
+    """Give `practicum models` its commands about who answers.
+
+    Args:
+        app: the commands about models.
+    """
+    app.command(
+        epilog="**Example:** `practicum models split support v6=90 v7=10`\n\n"
+        "`promote` ends it, with either version; `rollback` brings back what stood before."
+    )(split)
+    app.command(
+        epilog="**Examples:**\n\n`practicum models fallbacks support spare support@v5`\n\n"
+        "`practicum models fallbacks support --none`"
+    )(fallbacks)
+
+
+def split(
+    alias: AliasArgument,
+    weights: Annotated[list[str], typer.Argument(help="VERSION=WEIGHT, at least twice.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Have several versions answer, by weight: an episode draws one and keeps it, a user of chat calls too."""
+    shares = dict(map(_share, weights))
+    if len(shares) < len(weights):
+        raise typer.BadParameter("A version stands there twice.", param_hint="WEIGHTS")
+    with connect() as client:
+        done = client.models.split(alias, shares)
+    if as_json:
+        show_json(done)
+    else:
+        total = sum(done.split.values())
+        shown = ", ".join(f"{version} {weight / total:.1%}" for version, weight in done.split.items())
+        say(f"'{alias}' is split: {shown}. What runs keeps its version.")
+
+
+def fallbacks(
+    alias: AliasArgument,
+    models: Annotated[list[str] | None, typer.Argument(help="ALIAS or ALIAS@VERSION, in their order.")] = None,
+    none: Annotated[bool, typer.Option("--none", help="Fall back on nobody.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say who is asked where the model behind an alias cannot answer."""
+    if bool(models) == none:
+        raise typer.BadParameter("Name the models to fall back on, or --none.", param_hint="MODELS")
+    with connect() as client:
+        info = client.models.fallbacks(alias, models or ())
+    if as_json:
+        show_json(info)
+    elif info.fallbacks:
+        say(f"Where '{alias}' cannot answer, {', then '.join(info.fallbacks)} is asked.")
+    else:
+        say(f"'{alias}' falls back on nobody.")
+
+
+def _share(text: str) -> tuple[str, int]:
+    version, _, weight = text.rpartition("=")
+    if not version or not weight.isdecimal():
+        raise typer.BadParameter(f"'{text}' is not VERSION=WEIGHT with a whole number.", param_hint="WEIGHTS")
+    return version, int(weight)
