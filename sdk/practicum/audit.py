@@ -11,15 +11,21 @@ log that does not begin with 1 has lost its front to retention, which is an entr
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC
+from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from practicum.contracts.audit import GENESIS, Action, AuditCheck, AuditEntry, AuditHead
 from practicum.contracts.base import JsonObject
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _RANGES: TypeAdapter[list[tuple[int, int]]] = TypeAdapter(list[tuple[int, int]])
+_HASHED = (
+    *("sequence", "at", "actor", "role", "key", "action", "subject", "outcome", "episode", "trace"),
+    *("details_hash", "previous"),
+)
 _PERMANENT = frozenset({Action.AUDIT_ERASED, Action.AUDIT_PRUNED})
 """What these entries say is needed to check the others: no erasure may touch it."""
 
@@ -30,7 +36,7 @@ def canonical(value: JsonValue) -> bytes:
     Raises:
         ValueError: it holds a number that is none.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return _CANONICAL.encode(value).encode()
 
 
 def hash_of_details(salt: str, details: JsonObject) -> str:
@@ -45,24 +51,14 @@ def hash_of_text(salt: str, details: bytes) -> str:
 
 def hash_of_entry(entry: AuditEntry) -> str:
     """What the next entry names this one by; the hash that it holds itself is not looked at."""
-    return hashlib.sha256(
-        canonical(
-            {
-                "sequence": entry.sequence,
-                "at": entry.at.astimezone(UTC).isoformat(timespec="microseconds"),
-                "actor": entry.actor,
-                "role": entry.role,
-                "key": entry.key,
-                "action": entry.action,
-                "subject": entry.subject,
-                "outcome": entry.outcome,
-                "episode": entry.episode,
-                "trace": entry.trace,
-                "details_hash": entry.details_hash,
-                "previous": entry.previous,
-            }
-        )
-    ).hexdigest()
+    return hash_of_fields(entry.__dict__)
+
+
+def hash_of_fields(fields: Mapping[str, Any]) -> str:
+    """The same of the fields of an entry, by their names."""
+    hashed = {name: fields[name] for name in _HASHED}
+    hashed["at"] = fields["at"].astimezone(UTC).isoformat(timespec="microseconds")
+    return hashlib.sha256(canonical(hashed)).hexdigest()
 
 
 def may_be_erased(action: str) -> bool:

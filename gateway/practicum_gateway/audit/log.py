@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
-from practicum.audit import canonical, hash_of_entry, hash_of_text
+from practicum.audit import canonical, hash_of_fields, hash_of_text
 from practicum.contracts.audit import GENESIS, Action, AuditEntry, AuditHead
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.halves import without_halves
@@ -104,28 +104,29 @@ def _head(last: Sequence[Any]) -> AuditHead:
 def _after(head: AuditHead, deed: Deed) -> dict[str, Any]:
     """The row of a deed's entry behind the last one."""
     who, salt, details = deed.who or acting(), secrets.token_hex(_SALT_BYTES), _written(deed.details)
-    # Not checked again: each value is made here, or was cut to what the table takes.
-    entry = AuditEntry.model_construct(
-        sequence=head.sequence + 1,
-        at=utc_now(),
-        actor=_text(who.name, 100),
-        role=_text(who.role, 20),
-        key=_text(who.key, 60),
-        action=str(deed.action),
-        subject=_text(deed.subject, 200),
-        outcome=_text(deed.outcome, 40),
-        episode=deed.episode,
-        trace=deed.trace or current_trace_id(),
-        salt=salt,
-        details_hash=hash_of_text(salt, details),
-        previous=head.hash,
-    )
-    return {**entry.__dict__, "details": details.decode(), "hash": hash_of_entry(entry)}
+    fields = {
+        "sequence": head.sequence + 1,
+        "at": utc_now(),
+        "actor": _text(who.name, 100),
+        "role": _text(who.role, 20),
+        "key": _text(who.key, 60),
+        "action": str(deed.action),
+        "subject": _text(deed.subject, 200),
+        "outcome": _text(deed.outcome, 40),
+        "episode": deed.episode,
+        "trace": deed.trace or current_trace_id(),
+        "details": details.decode(),
+        "salt": salt,
+        "details_hash": hash_of_text(salt, details),
+        "previous": head.hash,
+    }
+    return {**fields, "hash": hash_of_fields(fields)}
 
 
 def _text(text: str, most: int) -> str:
     """A text as every database takes it: somebody may call a tool that is named by half a character."""
-    return text[:most].encode(errors="replace").decode().replace("\0", "?")
+    short = text[:most]
+    return (short if short.isascii() else short.encode(errors="replace").decode()).replace("\0", "?")
 
 
 def bounded(details: JsonObject) -> JsonObject:
@@ -134,14 +135,20 @@ def bounded(details: JsonObject) -> JsonObject:
 
 
 def _written(details: JsonObject) -> bytes:
-    """The canonical text of `bounded`, put together from the canonical texts of its parts."""
-    parts = (canonical(name) + b":" + _bounded(details[name]) for name in sorted(details) if details[name] is not None)
-    return without_halves(b"{" + b",".join(parts) + b"}")
-
-
-def _bounded(value: JsonValue) -> bytes:
+    """The canonical text of `bounded`."""
+    kept: JsonObject = {name: value for name, value in details.items() if value is not None}
     try:
-        text = canonical(value)
+        text = canonical(kept)
     except (ValueError, RecursionError):
-        return canonical({"left_out": "no JSON"})
-    return text if len(text) <= VALUE_BYTES else canonical({"left_out_bytes": len(text)})
+        text = b""
+    if not 0 < len(text) <= VALUE_BYTES:  # one of them may be too large, or none
+        text = canonical({name: _bounded(value) for name, value in kept.items()})
+    return without_halves(text)
+
+
+def _bounded(value: JsonValue) -> JsonValue:
+    try:
+        size = len(canonical(value))
+    except (ValueError, RecursionError):
+        return {"left_out": "no JSON"}
+    return value if size <= VALUE_BYTES else {"left_out_bytes": size}
