@@ -33,7 +33,7 @@ from practicum_connectors.exchange import HttpRequest, Payload
 from practicum_connectors.fetch import read_document
 from practicum_connectors.idempotency import key_for
 from practicum_connectors.practice import practice_of
-from practicum_connectors.request.build import RequestBuilder
+from practicum_connectors.request.build import RequestBuilder, load_checks
 from practicum_connectors.resilience import Repeat
 from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.handles import Handles
@@ -151,6 +151,7 @@ class CompiledConnector:
         Raises:
             DocumentError: the document says nowhere where the system listens, or the credential does not fit it.
         """
+        load_checks()  # here, where it may take its time
         base_url = base_url_of(spec, document)
         sender = Sender(private_network=spec.private_network, connections=spec.limits.concurrent)
         keyring = credentials_for(

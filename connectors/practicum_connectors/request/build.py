@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from pydantic import JsonValue
@@ -17,15 +17,24 @@ from practicum_connectors.document.operations import VARIABLE, Parameter
 from practicum_connectors.exchange import HttpRequest, Payload
 from practicum_connectors.request.arguments import ArgumentCheck
 from practicum_connectors.request.bodies import BodyWriter, Written
-from practicum_connectors.request.check import RequestCheck
 from practicum_connectors.request.paths import Routes, has_control_characters, leaves_its_segment
 from practicum_connectors.request.styles import write_cookie, write_header, write_path, write_query
 from practicum_connectors.request.texts import UnwritableError
 from practicum_connectors.request.views import SchemaView
 
+if TYPE_CHECKING:
+    from practicum_connectors.request.check import RequestCheck
+
 _ACCEPT = "application/json, */*;q=0.5"
 _USER_AGENT = "practicum"
 _HALF = "holds half of a character (a lone surrogate), which no text can carry"
+
+
+def load_checks() -> "type[RequestCheck]":
+    """What checks built requests, loaded when it is first needed: the library behind it takes a while."""
+    from practicum_connectors.request.check import RequestCheck
+
+    return RequestCheck
 
 
 @dataclass(frozen=True)
@@ -59,8 +68,8 @@ class RequestBuilder:
         return ArgumentCheck(self.plan, self._view.definitions)
 
     @cached_property
-    def _request(self) -> RequestCheck:
-        return RequestCheck(self.plan, self.base_url, self._view)
+    def _request(self) -> "RequestCheck":
+        return load_checks()(self.plan, self.base_url, self._view)
 
     @cached_property
     def _writer(self) -> BodyWriter | None:

@@ -1,26 +1,21 @@
-"""Durable episodes: their workflows, started and reached by name. The gateway knows no workflow code."""
+"""Durable episodes: their workflows, started and reached by name. The gateway knows no workflow code.
+
+Temporal's client is loaded when it is first needed: many gateways have no Temporal, and it takes a while.
+"""
 
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
-
-from temporalio.client import (
-    Client,
-    WorkflowHandle,
-    WorkflowUpdateFailedError,
-    WorkflowUpdateRPCTimeoutOrCancelledError,
-)
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError, RPCStatusCode
+from typing import TYPE_CHECKING, Any
 
 from practicum.contracts.episodes import ApprovalDecision, EpisodeStart, Limits
 from practicum.contracts.tenants import MAIN
 from practicum.episode.durable import DECIDE, NUDGE, WORKFLOW, workflow_id
 from practicum.errors import ConfigurationError, GatewayUnavailableError
+
+if TYPE_CHECKING:
+    from temporalio.client import Client, WorkflowHandle
 
 _CONNECT_SECONDS = 5.0
 _RPC = timedelta(seconds=10)
@@ -61,6 +56,9 @@ class Workflows:
         Raises:
             ConfigurationError, GatewayUnavailableError: as for `ready`.
         """
+        from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+        from temporalio.exceptions import WorkflowAlreadyStartedError
+
         client = await self._connected()
         with self._reached(gone_is_fine=False):
             try:
@@ -82,6 +80,8 @@ class Workflows:
         Raises:
             ConfigurationError, GatewayUnavailableError: as for `ready`.
         """
+        from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+
         handle = await self._handle(episode)
         with self._reached(gone_is_fine=True):
             try:
@@ -103,15 +103,18 @@ class Workflows:
         with self._reached(gone_is_fine=True):
             await handle.cancel(rpc_timeout=_RPC)
 
-    async def _handle(self, episode: str) -> WorkflowHandle[Any, Any]:
+    async def _handle(self, episode: str) -> "WorkflowHandle[Any, Any]":
         return (await self._connected()).get_workflow_handle(workflow_id(episode))
 
-    async def _connected(self) -> Client:
+    async def _connected(self) -> "Client":
         if self._address is None:
             raise ConfigurationError(
                 "This gateway has no Temporal, so it runs no durable episodes.",
                 mend="Set PRACTICUM_TEMPORAL_ADDRESS to its host:port, or drive the episode yourself: driver=client.",
             )
+        from temporalio.client import Client
+        from temporalio.contrib.pydantic import pydantic_data_converter
+
         async with self._connecting:
             if self._client is None:
                 try:
@@ -126,6 +129,8 @@ class Workflows:
     @contextmanager
     def _reached(self, *, gone_is_fine: bool) -> Generator[None]:
         """Turn what Temporal's client raises into ours; a workflow that is gone needs to be told nothing any more."""
+        from temporalio.service import RPCError, RPCStatusCode
+
         try:
             yield
         except RPCError as error:
