@@ -65,6 +65,7 @@ from practicum_gateway.http.mcp import PATH as MCP_PATH
 from practicum_gateway.http.mcp import McpEndpoint
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
+from practicum_gateway.http.shortcut import Shortcut
 from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.compensations import Compensations
 from practicum_gateway.invocation.ledger import Ledger
@@ -334,6 +335,7 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None, drain: Drain |
             Middleware(Door),
             Middleware(Acting),
             Middleware(Scales, most=settings.body_bytes, most_at={"/v1/connectors": settings.document_bytes}),
+            Middleware(Shortcut),
         ],
     )
     app.state.readiness, app.state.survey = Readiness(drain), Survey(house.telemetry)

@@ -24,8 +24,7 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
-            strict = isinstance(request, StrictRequest)
-            return await handle(request if strict else StrictRequest(request.scope, request.receive))
+            return await handle(StrictRequest(request.scope, request.receive))
 
         return answer
 

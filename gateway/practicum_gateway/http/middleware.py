@@ -34,6 +34,8 @@ GUARDED = ("/v1/", "/mcp")
 """Every path that begins so needs a key."""
 _SIGNED = re.compile(r"/v1/approvals/[^/]+/callback")
 """But for answers through webhooks (POST): those are known by their signature, for which the body is needed."""
+_CARRIERS = frozenset({b"traceparent", b"tracestate"})
+"""The headers that say which trace a request belongs to."""
 _BODY_SECONDS = 30.0
 _LONGEST_KEY = 512
 _SHOWN = 40
@@ -54,7 +56,7 @@ class Traced:
             await self._app(scope, receive, send)
             return
         method: str = scope["method"]
-        parent = parent_of(dict(Headers(scope=scope)))
+        parent = parent_of({k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"] if k in _CARRIERS})
         with self._tracer.start_as_current_span(
             method, context=parent, kind=SpanKind.SERVER, record_exception=False
         ) as span:

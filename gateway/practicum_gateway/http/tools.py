@@ -1,25 +1,22 @@
 """Tools: list, search, call."""
 
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
-from pydantic import ValidationError
+from fastapi import APIRouter, Query
 
 from practicum.contracts.access import Role
 from practicum.contracts.tools import CallRequest, Observation, ProfiledTool, Tool
 from practicum.errors import NotFoundError
 from practicum_gateway.access.principals import CALLERS, Principal
 from practicum_gateway.house import House
-from practicum_gateway.http.bodies import JsonRoute, StrictRequest
-from practicum_gateway.http.dependencies import Caller, Limit, Services, house_of
+from practicum_gateway.http.bodies import JsonRoute
+from practicum_gateway.http.dependencies import Caller, Limit, Services
 from practicum_gateway.http.problems import documented
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.models.tool_forms import profiled
 from practicum_gateway.store.engine import new_id
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"], route_class=JsonRoute)
-_JSON = "application/json"
 
 
 @router.get("")
@@ -56,31 +53,7 @@ async def tool(
     return found if profile is None else profiled(found, profile)
 
 
-class _CallRoute(JsonRoute):
-    """The route that is taken most: a body that fits is read and answered without the framework's detours.
-
-    Whatever else comes takes them, and is refused as everywhere.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler."""
-        long_way = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            asked = StrictRequest(request.scope, request.receive)
-            if asked.headers.get("content-type") != _JSON:
-                return await long_way(asked)
-            try:
-                wanted = CallRequest.model_validate(await asked.json())
-            except ValidationError:
-                return await long_way(asked)  # which has its body
-            house, caller = await house_of(request), request.state.principal
-            seen = await call(request.path_params["name"], wanted, house, caller)
-            return Response(seen.model_dump_json(), media_type=_JSON)
-
-        return answer
-
-
+@router.post("/{name}/call", responses=documented(409, 429, 502))
 async def call(name: str, request: CallRequest, house: Services, caller: Caller) -> Observation:
     """Call a tool, once; a repeated idempotency key returns the recorded outcome.
 
@@ -88,11 +61,6 @@ async def call(name: str, request: CallRequest, house: Services, caller: Caller)
     asked first.
     """
     return await house.pipeline.invoke(await _intent(house, caller, name, request))
-
-
-router.add_api_route(
-    "/{name}/call", call, methods=["POST"], responses=documented(409, 429, 502), route_class_override=_CallRoute
-)
 
 
 async def _of_episode(house: House, caller: Principal) -> set[str] | None:
