@@ -55,6 +55,7 @@ class Reply:
         finish_reason: `stop` or `tool_calls`, after what the reply holds, unless given.
         usage: tokens reported.
         sampled: token ids and logprobs, reported as vLLM does (`prompt_token_ids`, `token_ids`, `logprobs`).
+        reasoning: what it thought, reported as `reasoning_content`.
         delay: seconds before the answer.
         status: HTTP status; anything but 200 is an OpenAI error with `content` as its message.
         raw: body sent instead of a completion, as it stands.
@@ -66,6 +67,7 @@ class Reply:
     finish_reason: str | None = None
     usage: Usage = field(default=Usage(prompt_tokens=10, completion_tokens=5))
     sampled: Sampled | None = None
+    reasoning: str | None = None
     delay: float = 0.0
     status: int = 200
     raw: bytes | None = None
@@ -245,6 +247,8 @@ def completion(reply: Reply, *, model: str, number: int) -> JsonObject:
 
 def _message(reply: Reply, number: int) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": reply.content}
+    if reply.reasoning is not None:
+        message["reasoning_content"] = reply.reasoning
     if reply.tool_calls:
         message["tool_calls"] = [
             {

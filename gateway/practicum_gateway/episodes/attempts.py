@@ -23,7 +23,7 @@ def continuing(prompt: Prompt, before: Continued | None) -> Prompt:
         return prompt
     if before.toolset != digest(list(definitions_of(prompt))):
         return prompt
-    return replace(prompt, previous=before.sampled, covered=before.covered)
+    return replace(prompt, previous=before.sampled, covered=before.covered, continued=before.call)
 
 
 def definitions_of(prompt: Prompt) -> tuple[JsonObject, ...]:
@@ -55,6 +55,10 @@ def answered(call: ModelCall, completed: Completed, seconds: float) -> ModelCall
             "finish_reason": completed.finish_reason,
             "usage": completed.usage,
             "sampled": completed.sampled,
+            "tokens_from": completed.tokens_from,
+            "reasoning": completed.reasoning,
+            "sampling": completed.sampling or call.sampling,
+            "sent": completed.sent,
             "template_hash": completed.template_hash,
             "constrained": completed.constrained,
             "seconds": seconds,

@@ -10,14 +10,15 @@ _SHORTEST_KEY = 8  # shorter ones, such as EMPTY, are no secrets and occur in an
 
 
 def without_key(completed: Completed, key: str | None) -> Completed:
-    """The turn without the key; without its tokens too, if these spell the key."""
+    """The turn and its thoughts without the key; without its tokens too, if these spell the key."""
     if key is None or len(key) < _SHORTEST_KEY:
         return completed
-    said = completed.message.model_dump_json()
-    kept = redact(said, [key])
-    if kept == said:
+    said, thought = completed.message.model_dump_json(), completed.reasoning or ""
+    kept, kept_thought = redact(said, [key]), redact(thought, [key])
+    if (kept, kept_thought) == (said, thought):
         return completed
-    return replace(completed, message=Message.model_validate_json(kept), sampled=None)
+    message = Message.model_validate_json(kept)
+    return replace(completed, message=message, reasoning=kept_thought or None, sampled=None, tokens_from=None)
 
 
 @dataclass(slots=True)

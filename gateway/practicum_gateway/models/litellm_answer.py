@@ -31,6 +31,13 @@ class _Call(_Part):
 class _Said(_Part):
     content: str | None = None
     tool_calls: tuple[_Call, ...] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+    @property
+    def thought(self) -> str | None:
+        """What the model thought; servers differ in what they call it."""
+        return self.reasoning_content or self.reasoning
 
 
 class _TokenLogprob(_Part):
@@ -87,6 +94,7 @@ class StreamedAnswer:
 
     where: str
     _text: list[str] = field(default_factory=list[str])
+    _thought: list[str] = field(default_factory=list[str])
     _calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
     _finish_reason: str | None = None
     _usage: _Usage | None = None
@@ -105,6 +113,8 @@ class StreamedAnswer:
         self._finish_reason = choice.finish_reason or self._finish_reason
         for fragment in choice.delta.tool_calls or ():
             self._add_call(fragment)
+        if choice.delta.thought:
+            self._thought.append(choice.delta.thought)
         if choice.delta.content:
             self._text.append(choice.delta.content)
         return choice.delta.content
@@ -116,7 +126,8 @@ class StreamedAnswer:
             ModelProviderError: the stream held none.
         """
         calls = tuple(call for _, call in sorted(self._calls.items()))
-        said = _Said(content="".join(self._text), tool_calls=calls)
+        thought = "".join(self._thought) or None
+        said = _Said(content="".join(self._text), tool_calls=calls, reasoning_content=thought)
         return _completed(said, self._finish_reason, self._usage, None, self.where)
 
     def _add_call(self, fragment: _Call) -> None:
@@ -143,17 +154,22 @@ def _parse(answer: JsonObject, where: str) -> _Answer:
 
 
 def _sampled(answer: _Answer, choice: _Choice) -> Sampled | None:
-    """Token ids with their logprobs, where the server gave both and they fit together."""
-    logprobs = choice.logprobs.content if choice.logprobs is not None else None
-    if answer.prompt_token_ids is None or choice.token_ids is None or logprobs is None:
+    """The token ids that the server gave, with their logprobs where it gave one for each."""
+    if choice.token_ids is None:
         return None
-    if len(logprobs) != len(choice.token_ids):
-        return None
+    told = (choice.logprobs.content if choice.logprobs is not None else None) or ()
     return Sampled(
-        prompt_ids=answer.prompt_token_ids,
+        prompt_ids=answer.prompt_token_ids or (),
         completion_ids=choice.token_ids,
-        logprobs=tuple(token.logprob for token in logprobs),
+        logprobs=tuple(token.logprob for token in told) if len(told) == len(choice.token_ids) else (),
     )
+
+
+def _fields(sampled: Sampled | None) -> str | None:
+    """Where in the answer the ids were."""
+    if sampled is None:
+        return None
+    return "prompt_token_ids, choices.token_ids" if sampled.prompt_ids else "choices.token_ids"
 
 
 def _completed(
@@ -177,4 +193,6 @@ def _completed(
             completion_tokens=(usage and usage.completion_tokens) or 0,
         ),
         sampled=sampled,
+        tokens_from=_fields(sampled),
+        reasoning=said.thought,
     )

@@ -11,9 +11,10 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from practicum.codecs.bodies import chat_body, sent
 from practicum.contracts.base import JsonObject
 from practicum.errors import ModelProviderError
-from practicum_gateway.models.chat_format import definition, outgoing
+from practicum_gateway.models.chat_format import definition
 from practicum_gateway.models.litellm_answer import StreamedAnswer, read_answer
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.provider_errors import provider_errors
@@ -21,7 +22,8 @@ from practicum_gateway.models.provider_errors import provider_errors
 _NO_KEY = "none"
 """Stands in for a key that a self-hosted server does not ask for, so that no key of the environment is sent to it."""
 
-_VLLM = "hosted_vllm/"
+_BEYOND_OPENAI = "return_token_ids"
+"""What litellm passes on only as something extra."""
 
 
 class LitellmProvider:
@@ -46,8 +48,10 @@ class LitellmProvider:
         """
         with provider_errors(prompt):
             litellm = await self._load()
-            answer = await litellm.acompletion(**self._arguments(prompt))
-            return _priced(litellm, prompt, read_answer(answer.model_dump(), where=prompt.spec.alias))
+            body = _body(prompt)
+            answer = await litellm.acompletion(**self._arguments(prompt, body))
+            completed = _priced(litellm, prompt, read_answer(answer.model_dump(), where=prompt.spec.alias))
+            return replace(completed, sent=sent(prompt.spec, body))
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
         """The model's turn in pieces of text, and last the whole of it.
@@ -59,8 +63,9 @@ class LitellmProvider:
         answer = StreamedAnswer(where=prompt.spec.alias)
         with provider_errors(prompt):
             litellm = await self._load()
+            body = _body(prompt)
             chunks = await litellm.acompletion(
-                stream=True, stream_options={"include_usage": True}, **self._arguments(prompt)
+                stream=True, stream_options={"include_usage": True}, **self._arguments(prompt, body)
             )
             async for chunk in chunks:
                 if text := answer.add(chunk.model_dump()):
@@ -68,7 +73,7 @@ class LitellmProvider:
             # litellm closes a stream that broke off with a finish reason of its own making.
             if chunks.received_finish_reason is None:
                 raise ModelProviderError(f"The model '{prompt.spec.alias}' stopped in the middle of its answer.")
-            yield _priced(litellm, prompt, answer.whole())
+            yield replace(_priced(litellm, prompt, answer.whole()), sent=sent(prompt.spec, body))
 
     async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
         """The vectors of texts as litellm answers them, in OpenAI's form.
@@ -94,16 +99,12 @@ class LitellmProvider:
                 self._litellm = await asyncio.to_thread(_import_litellm)
         return self._litellm
 
-    def _arguments(self, prompt: Prompt) -> dict[str, Any]:
-        arguments = self._reaching(prompt) | {
-            "messages": [outgoing(message) for message in prompt.messages],
-            **prompt.sampling.model_dump(exclude_none=True),
-        }
-        if tools := _definitions(prompt):
-            arguments["tools"] = tools
-        if prompt.spec.target.startswith(_VLLM):
-            arguments |= {"logprobs": True, "extra_body": {"return_token_ids": True}}
-        return arguments
+    def _arguments(self, prompt: Prompt, body: JsonObject) -> dict[str, Any]:
+        """What litellm is told so that it sends this body."""
+        told = {name: part for name, part in body.items() if name not in {"model", _BEYOND_OPENAI}}
+        if _BEYOND_OPENAI in body:
+            told["extra_body"] = {_BEYOND_OPENAI: body[_BEYOND_OPENAI]}
+        return self._reaching(prompt) | told
 
     def _reaching(self, prompt: Prompt) -> dict[str, Any]:
         """Whom a call is for, and with which patience."""
@@ -121,10 +122,11 @@ class LitellmProvider:
         return arguments
 
 
-def _definitions(prompt: Prompt) -> list[JsonObject]:
-    if prompt.definitions is not None:
-        return list(prompt.definitions)
-    return [definition(tool) for tool in prompt.tools]
+def _body(prompt: Prompt) -> JsonObject:
+    definitions = prompt.definitions
+    if definitions is None:
+        definitions = tuple(definition(tool) for tool in prompt.tools)
+    return chat_body(prompt.spec.target, prompt.messages, definitions, prompt.sampling)
 
 
 def _priced(litellm: Any, prompt: Prompt, completed: Completed) -> Completed:

@@ -12,6 +12,7 @@ from typing import cast
 import httpx
 from pydantic import JsonValue
 
+from practicum.codecs.bodies import DEFAULT_CODEC, completion_body, in_force, sent
 from practicum.codecs.codec import Codec, Piece
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject
@@ -19,12 +20,13 @@ from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
 from practicum.errors import ConfigurationError, ModelProviderError
 from practicum_gateway.models.provider import Completed, Prompt
 
-DEFAULT_CODEC = "chatml-compact"
-_MAX_TOKENS = 512
-"""Tokens of a turn where nobody says: a turn without a bound could fill the context."""
+__all__ = ["DEFAULT_CODEC", "LlamaCppProvider"]
+
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 600.0
 _EVENT = "data: "
+_TOKENS_FROM = "tokens"
+"""The field of its answers that holds ids; the prompt's are those that it was sent."""
 
 
 class LlamaCppProvider:
@@ -60,7 +62,7 @@ class LlamaCppProvider:
         """
         exchange = self._exchange(prompt)
         ids = await exchange.prompt_ids()
-        answer = await exchange.post("/completion", exchange.request(ids, stream=False))
+        answer = await exchange.post("/completion", exchange.body(ids) | {"stream": False})
         drawn = _Drawn()
         drawn.take(answer, exchange.fail)
         return exchange.completed(ids, drawn)
@@ -75,7 +77,7 @@ class LlamaCppProvider:
         exchange = self._exchange(prompt)
         ids = await exchange.prompt_ids()
         drawn, shown = _Drawn(), 0
-        async for chunk in exchange.events("/completion", exchange.request(ids, stream=True)):
+        async for chunk in exchange.events("/completion", exchange.body(ids) | {"stream": True}):
             drawn.take(chunk, exchange.fail)
             visible = exchange.codec.visible(drawn.text)
             if len(visible) > shown:
@@ -163,32 +165,24 @@ class _Exchange:
     def fail(self) -> _Fail:
         return _Fail(self.prompt.spec.alias, self.url)
 
+    @property
+    def _previous(self) -> Sampled | None:
+        """Tokens that the prompt begins with."""
+        previous = self.prompt.previous
+        return None if previous is None or not previous.completion_ids else previous
+
     async def prompt_ids(self) -> tuple[int, ...]:
         """Token ids of the prompt: those of the call it continues, and what was said since."""
-        prompt, previous = self.prompt, self.prompt.previous
-        if previous is None or not previous.completion_ids:
+        prompt, previous = self.prompt, self._previous
+        if previous is None:
             return await self.tokenised(self.codec.render(prompt.messages, prompt.tools))
         (end,) = await self.tokenised((Piece(self.codec.stop, control=True),))
         closed = previous.completion_ids[-1] == end
         added = await self.tokenised(self.codec.suffix(prompt.messages[prompt.covered :], closed=closed))
         return (*previous.prompt_ids, *previous.completion_ids, *added)
 
-    def request(self, ids: Sequence[int], *, stream: bool) -> JsonObject:
-        spec, sampling = self.prompt.spec, self.prompt.sampling
-        body: JsonObject = {
-            "prompt": list(ids),
-            "n_predict": sampling.max_tokens or _MAX_TOKENS,
-            "n_probs": 1,
-            "return_tokens": True,
-            "cache_prompt": True,
-            "stream": stream,
-            **_drawing(sampling),
-        }
-        if spec.adapter:
-            body["lora"] = [{"id": number, "scale": scale} for number, scale in sorted(spec.adapter.items())]
-        if (grammar := self._grammar()) is not None:
-            body["grammar"] = grammar
-        return body
+    def body(self, ids: Sequence[int]) -> JsonObject:
+        return completion_body(ids, self.prompt.sampling, self.prompt.spec.adapter, self._grammar())
 
     def completed(self, ids: tuple[int, ...], drawn: _Drawn) -> Completed:
         if drawn.ending is None:
@@ -199,18 +193,23 @@ class _Exchange:
             raise self.fail(f"it was sent {len(ids)} tokens and read {drawn.evaluated}")
         before = sum(len(message.tool_calls) for message in self.prompt.messages)
         message = self.codec.parse(drawn.text, before)
-        # A token that ends within a character is given no probability, and its turn cannot be trained on by tokens.
-        sampled = None
-        if len(drawn.logprobs) == len(drawn.ids):
-            sampled = Sampled(prompt_ids=ids, completion_ids=tuple(drawn.ids), logprobs=tuple(drawn.logprobs))
+        # A token that ends within a character is given no probability: it is not known then which one has which.
+        logprobs = tuple(drawn.logprobs) if len(drawn.logprobs) == len(drawn.ids) else ()
         whole = "tool_calls" if message.tool_calls else "stop"
         return Completed(
             message=message,
             finish_reason="length" if drawn.ending == "limit" else whole,
             usage=Usage(prompt_tokens=len(ids), completion_tokens=len(drawn.ids)),
-            sampled=sampled,
+            sampled=Sampled(prompt_ids=ids, completion_ids=tuple(drawn.ids), logprobs=logprobs),
+            tokens_from=_TOKENS_FROM,
             template_hash=self.codec.template_hash,
             constrained=self._grammar() is not None,
+            sampling=in_force(self.prompt.sampling),
+            sent=sent(
+                self.prompt.spec,
+                self.body(ids),
+                continued=None if self._previous is None else self.prompt.continued,
+            ),
         )
 
     def _grammar(self) -> str | None:
@@ -287,20 +286,6 @@ class _Exchange:
         if not isinstance(value, dict):
             raise self.fail("its answer is no JSON object")
         return cast("JsonObject", value)
-
-
-def _drawing(sampling: Sampling) -> JsonObject:
-    """Sampling as llama.cpp names it, with its own narrowing switched off: what is not asked for is not done."""
-    drawing: JsonObject = {
-        "temperature": 1.0 if sampling.temperature is None else sampling.temperature,
-        "top_p": 1.0 if sampling.top_p is None else sampling.top_p,
-        "top_k": 0,
-        "min_p": 0.0,
-        "repeat_penalty": 1.0,
-    }
-    if sampling.seed is not None:
-        drawing["seed"] = sampling.seed
-    return drawing
 
 
 def _integer(value: JsonValue, fail: _Fail) -> int:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
-from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
+from practicum.contracts.models import ModelSpec, Sampled, Sampling, Sent, Usage
 from practicum.contracts.tools import Tool
 
 
@@ -23,6 +23,7 @@ class Prompt:
         previous: tokens of the call whose conversation this one continues, and how many of `messages` they cover
             (that call's messages and its response), so that a provider that works in tokens re-tokenises nothing.
         covered: number of leading `messages` that `previous` covers.
+        continued: id of the call that `previous` are the tokens of.
         definitions: the same tools in OpenAI's form, as a foreign agent gave them or as the model's provider takes
             them, for a provider that passes them on.
         fallbacks: the models to ask in this one's place, in this order, where it cannot answer.
@@ -35,6 +36,7 @@ class Prompt:
     api_key: str | None = None
     previous: Sampled | None = None
     covered: int = 0
+    continued: str | None = None
     definitions: tuple[JsonObject, ...] | None = None
     fallbacks: tuple[str, ...] = ()
 
@@ -51,6 +53,10 @@ class Completed:
         template_hash: SHA-256 of the template that rendered the prompt, where the gateway rendered it.
         constrained: whether a grammar held the decoding.
         cost: US dollars by the provider's price list, where that is known.
+        tokens_from: the fields of the answer that held the token ids.
+        reasoning: what the model thought before it answered, where the server tells.
+        sampling: how tokens were drawn, where the provider decides what nobody asked for; None where it was as asked.
+        sent: how the server was asked.
     """
 
     message: Message
@@ -60,6 +66,10 @@ class Completed:
     template_hash: str | None = None
     constrained: bool = False
     cost: float | None = None
+    tokens_from: str | None = None
+    reasoning: str | None = None
+    sampling: Sampling | None = None
+    sent: Sent | None = None
 
 
 class ModelProvider(Protocol):

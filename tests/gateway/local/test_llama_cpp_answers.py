@@ -1,8 +1,10 @@
 import json
 from collections.abc import AsyncGenerator, Callable
+from typing import Any
 
 import pytest
 
+from practicum.contracts.canonical import digest
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Effect, Tool
@@ -72,14 +74,14 @@ async def test_a_call_comes_back_parsed_with_its_tokens(stage: Stage, provider: 
     assert completed.template_hash
 
 
-async def test_a_turn_with_a_character_of_several_tokens_is_whole_but_has_no_tokens(
+async def test_a_turn_with_a_character_of_several_tokens_is_whole_but_has_no_logprobs(
     stage: Stage, provider: LlamaCppProvider
 ) -> None:
     """llama.cpp tells no probability of a token that ends within a character."""
     _say(stage, _answer("It shipped \N{PARTY POPPER}", 5, completion_probabilities=[{"id": 0, "logprob": -0.5}] * 3))
     completed = await provider.complete(_prompt(stage))
     assert completed.message.content == "It shipped \N{PARTY POPPER}"
-    assert (completed.sampled, completed.usage.completion_tokens) == (None, 5)
+    assert completed.sampled == Sampled(prompt_ids=(7,) * READ, completion_ids=(0, 1, 2, 3, 4), logprobs=())
 
 
 async def test_the_request_says_everything_that_training_must_know(stage: Stage, provider: LlamaCppProvider) -> None:
@@ -100,6 +102,24 @@ async def test_the_request_says_everything_that_training_must_know(stage: Stage,
     assert "erp_get_order" in str(asked["grammar"])
     assert asked["return_tokens"] is True
     assert stage.headers[0]["Authorization"] == "Bearer sesame"
+
+
+async def test_the_record_keeps_how_the_server_was_asked(stage: Stage, provider: LlamaCppProvider) -> None:
+    _say(stage, _answer("Shipped."))
+    completed = await provider.complete(_prompt(stage, adapter={0: 0.5}))
+    asked: Any = {name: part for name, part in stage.requests[0].items() if name != "stream"}
+    assert completed.sent is not None
+    assert completed.sent.digest == digest(asked)
+    assert (completed.sent.codec, completed.sent.adapter, completed.sent.continued) == (
+        "chatml-compact",
+        {0: 0.5},
+        None,
+    )
+    assert completed.sent.request["n_predict"] == 9
+    assert str(completed.sent.request["grammar"]).startswith("sha256:")
+    # What nobody asked for is known all the same: this server is told to narrow nothing.
+    assert completed.sampling == Sampling(temperature=1.0, top_p=1.0, max_tokens=9)
+    assert completed.tokens_from == "tokens"
 
 
 async def test_an_unconstrained_model_is_sent_no_grammar(stage: Stage, provider: LlamaCppProvider) -> None:
@@ -245,8 +265,10 @@ async def test_what_was_sampled_is_never_tokenised_again(stage: Stage, provider:
     previous = Sampled(prompt_ids=(1, 2, 3), completion_ids=(40, 7), logprobs=(-1.0, -1.0))
     messages = (*ASKED, Message(role="assistant", content="Which?"), Message(role="user", content="1042"))
     _say(stage, _answer("Shipped.", tokens_evaluated=13))
-    prompt = Prompt(_spec(stage.url), messages, (), Sampling(), previous=previous, covered=2)
+    prompt = Prompt(_spec(stage.url), messages, (), Sampling(), previous=previous, covered=2, continued="mc_1")
     completed = await provider.complete(prompt)
+    assert completed.sent is not None
+    assert completed.sent.continued == "mc_1"
     # Newline, start, role, text, end, newline, start, role: what follows a turn that ended with the stop token (7).
     assert completed.sampled is not None
     assert completed.sampled.prompt_ids[:5] == (1, 2, 3, 40, 7)

@@ -1,6 +1,7 @@
 """A model server that echoes its request: the key is neither given on nor kept."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 from opentelemetry.trace import NoOpTracer
@@ -46,6 +47,11 @@ def test_text_and_arguments_lose_the_key_and_its_tokens() -> None:
     assert kept.message.tool_calls[0].arguments == {"auth": ["Bearer [redacted]"], "[redacted]": 1}
     assert kept.message.tool_calls[0].malformed == "[redacted] {"
     assert kept.sampled is None
+
+
+def test_thoughts_lose_the_key_too() -> None:
+    kept = without_key(replace(turn("Hello."), reasoning=f"They gave me {KEY}."), KEY)
+    assert (kept.message.content, kept.reasoning, kept.sampled) == ("Hello.", "They gave me [redacted].", None)
 
 
 @pytest.mark.parametrize("key", [KEY, "EMPTY", "", None])

@@ -1,5 +1,6 @@
 """litellm against a real server on loopback: what is sent, what is read, and every way in which a provider fails."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -9,12 +10,26 @@ from typing import Any
 
 import pytest
 
+from practicum.codecs.bodies import outline
+from practicum.contracts.base import JsonObject
+from practicum.contracts.canonical import digest
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import Sampled, Sampling, Usage
 from practicum.contracts.tools import Tool
 from practicum.errors import ModelProviderError, PracticumError, RequestError
-from practicum.testing import Reply, ScriptedCall, ScriptedModelServer, call, fail, garbage, hang_up, say
+from practicum.testing import (
+    Reply,
+    ScriptedCall,
+    ScriptedModelServer,
+    call,
+    completion,
+    fail,
+    garbage,
+    hang_up,
+    say,
+)
 from practicum_gateway.models.chat_format import definition
+from practicum_gateway.models.litellm_answer import StreamedAnswer
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.provider import Completed, Prompt
 
@@ -111,8 +126,63 @@ async def test_token_ids_are_kept_as_vllm_gives_them(
     model.extend(Reply(content="hi", sampled=sampled))
     completed = await provider.complete(prompt_of(target="hosted_vllm/scripted"))
     assert completed.sampled == sampled
+    assert completed.tokens_from == "prompt_token_ids, choices.token_ids"
     assert model.requests[0].body["return_token_ids"] is True
     assert model.requests[0].body["logprobs"] is True
+
+
+async def test_drawn_tokens_without_those_of_the_prompt_are_kept(
+    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt
+) -> None:
+    answer = completion(Reply(content="hi"), model="m", number=1)
+    answer["choices"][0]["token_ids"] = [4, 5]  # type: ignore[index,call-overload]  # a completion has choices
+    model.extend(garbage(json.dumps(answer).encode()))
+    completed = await provider.complete(prompt_of(target="hosted_vllm/scripted"))
+    assert completed.sampled == Sampled(prompt_ids=(), completion_ids=(4, 5), logprobs=())
+    assert completed.tokens_from == "choices.token_ids"
+
+
+async def test_what_was_thought_is_kept_beside_the_message(
+    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt
+) -> None:
+    model.extend(Reply(content="hi", reasoning="They greet."))
+    completed = await provider.complete(prompt_of())
+    assert (completed.message.content, completed.reasoning) == ("hi", "They greet.")
+    streamed = StreamedAnswer(where="m")
+    deltas: tuple[JsonObject, ...] = ({"reasoning": "They "}, {"reasoning": "greet."}, {"content": "hi"})
+    for delta in deltas:
+        streamed.add({"choices": [{"delta": delta}]})
+    assert (streamed.whole().message.content, streamed.whole().reasoning) == ("hi", "They greet.")
+
+
+@pytest.mark.parametrize("target", ["openai/scripted", "hosted_vllm/scripted"])
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_the_record_keeps_the_hash_of_the_request_as_the_server_got_it(
+    model: ScriptedModelServer,
+    provider: LitellmProvider,
+    prompt_of: MakePrompt,
+    refund_tool: Tool,
+    *,
+    target: str,
+    streamed: bool,
+) -> None:
+    model.extend(say("Done."))
+    said = (
+        Message(role="user", content="Refund 7, Größe."),
+        Message(role="assistant", tool_calls=(ToolCall(id="c1", name="erp_refund_order", arguments={"id": 7}),)),
+        Message(role="tool", content="ok", tool_call_id="c1"),
+    )
+    prompt = prompt_of(
+        *said, tools=(refund_tool,), target=target, sampling=Sampling(temperature=0.5, max_tokens=64, seed=5)
+    )
+    completed = (await read(provider, prompt))[1] if streamed else await provider.complete(prompt)
+    got = {name: part for name, part in model.requests[0].body.items() if name not in ("stream", "stream_options")}
+    assert completed.sent is not None
+    assert completed.sent.request == outline(got)
+    assert completed.sent.digest == digest(got)
+    assert completed.sent.request["seed"] == 5
+    assert str(completed.sent.request["messages"]).startswith("sha256:")
+    assert KEY not in completed.sent.model_dump_json()
 
 
 @pytest.mark.parametrize(
