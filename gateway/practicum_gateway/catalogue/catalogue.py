@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from practicum.contracts.audit import Action
 from practicum.contracts.comparison import ConnectorComparison
@@ -15,7 +15,8 @@ from practicum_connectors.connector import CompiledConnector, load_source
 from practicum_connectors.document import Document
 from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.comparison import Kept, compared
-from practicum_gateway.catalogue.refusals import require_tools, unchanged
+from practicum_gateway.catalogue.held import Held, close_if_unused
+from practicum_gateway.catalogue.refusals import breaks_calls, require_tools, unchanged
 from practicum_gateway.catalogue.registrations import Documents, Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
 from practicum_gateway.catalogue.turns import Turns
@@ -23,16 +24,6 @@ from practicum_gateway.catalogue.words import Words
 from practicum_gateway.secrets.source import Secrets
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault
-
-
-@dataclass(slots=True)
-class _Held:
-    """A compiled connector and how many calls use it; a retired one is closed by its last user."""
-
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    compiled: CompiledConnector | None = None
-    users: int = 0
-    retired: bool = False
 
 
 class Catalogue:
@@ -50,7 +41,7 @@ class Catalogue:
         self._vault = vault
         self._shelf: Shelf | None = None
         self._changing = asyncio.Lock()
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, Held] = {}
         self._turns: dict[str, Turns] = {}
 
     async def register(self, spec: ConnectorSpec) -> tuple[ConnectorReport, bool]:
@@ -75,7 +66,7 @@ class Catalogue:
                 return unchanged(known, fingerprint, digest), False
             report = await self._registrations.add(registration)
             self._changed()
-            self._held[spec.name] = _Held(compiled=registration.compiled)
+            self._held[spec.name] = Held(compiled=registration.compiled)
         return report, True
 
     async def refresh(self, name: str, request: RefreshRequest) -> RefreshReport:
@@ -118,6 +109,31 @@ class Catalogue:
         compiled = (await self._registration(wish, Documents(document))).compiled
         await compiled.aclose()
         return found.model_copy(update={"tools": len(compiled.tools), "digest": digest})
+
+    async def replace(self, wish: ConnectorSpec, *, accept: bool) -> RefreshReport:
+        """Put another registration in the place of the one of its name, at once: no call finds none.
+
+        A refresh token that its server has exchanged since stays, where the credential is the one asked for before.
+
+        Args:
+            wish: the new one.
+            accept: whether it may break calls that were right.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            DocumentError: it could not be registered; everything stays as it was.
+            ConflictError: it breaks calls, somebody else changed it meanwhile, or a new tool's name is in use.
+        """
+        spec, documents = await self._registrations.load(wish.name)
+        found = await self.compare(wish)
+        if found.held and not accept:
+            raise breaks_calls(wish.name, len(found.held))
+        own, document = any(each.where == "auth" for each in found.fields), await load_source(wish)
+        kept = wish if own else wish.model_copy(update={"auth": spec.auth})
+        registration = await self._registration(kept, Documents(document))
+        asked = self._registrations.fingerprint(wish)
+        registration = replace(registration, asked=asked, own_credential=own)
+        return await self._put(registration, documents, Action.CONNECTOR_REGISTERED)
 
     async def accept(self, name: str, digest: str) -> RefreshReport:
         """Put the changes that wait in force.
@@ -267,7 +283,7 @@ class Catalogue:
             ForbiddenError: it has no practice copies.
             ConfigurationError: its credential was sealed under another master key.
         """
-        held = self._held.setdefault(name, _Held())
+        held = self._held.setdefault(name, Held())
         held.users += 1
         try:
             async with held.lock:
@@ -276,14 +292,14 @@ class Catalogue:
             yield held.compiled if copy is None else held.compiled.at_practice(copy)
         finally:
             held.users -= 1
-            await _close_if_unused(held)
+            await close_if_unused(held)
 
     async def close(self) -> None:
         """Close every connection to the systems."""
         await self._words.close()
         for held in self._held.values():
             held.retired = True
-            await _close_if_unused(held)
+            await close_if_unused(held)
         self._held.clear()
 
     async def _compile(self, name: str) -> CompiledConnector:
@@ -340,6 +356,8 @@ class Catalogue:
         await registration.compiled.aclose()
         async with self._changing:
             report = await self._registrations.revise(registration, before.digests, action)
+            if registration.own_credential and name in self._turns:
+                self._turns.pop(name).ended = True  # a token given for the credential of before is not for this one
             self._changed()
         await self._retire(name)
         return report
@@ -353,7 +371,7 @@ class Catalogue:
         held = self._held.pop(name, None)
         if held is not None:
             held.retired = True
-            await _close_if_unused(held)
+            await close_if_unused(held)
 
     async def _taken(self, shelf: Shelf, names: Sequence[str]) -> list[Tool]:
         """Those of some tools that are still there."""
@@ -371,9 +389,3 @@ class Catalogue:
             async with self._changing:
                 shelf = self._shelf = self._shelf or await self._registrations.shelf()
         return shelf
-
-
-async def _close_if_unused(held: _Held) -> None:
-    if held.retired and held.users == 0 and held.compiled is not None:
-        compiled, held.compiled = held.compiled, None
-        await compiled.aclose()

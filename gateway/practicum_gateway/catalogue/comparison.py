@@ -61,8 +61,11 @@ def _registration(registrations: Registrations, kept: Kept, wish: ConnectorSpec)
     asked, spec = kept.known.fingerprint, kept.spec
     alike = spec.auth == wish.auth
     # Token servers exchange refresh tokens: what was asked for at first is told by its fingerprint alone.
-    as_kept = spec.model_copy(update={"auth": wish.auth, "practice": _as_written(spec.practice, wish.practice)})
-    as_asked = alike or asked in (registrations.fingerprint(wish), registrations.fingerprint(as_kept))
+    as_kept = [
+        registrations.fingerprint(spec.model_copy(update={"auth": wish.auth, "practice": practice}))
+        for practice in _as_written(spec.practice)
+    ]
+    as_asked = alike or asked in (registrations.fingerprint(wish), *as_kept)
     found = [*differences(_shown(spec), _shown(wish))]
     if not as_asked:
         found.append(_credential("auth", _kinds(spec), _kinds(wish)))
@@ -71,11 +74,9 @@ def _registration(registrations: Registrations, kept: Kept, wish: ConnectorSpec)
     return tuple(found), as_asked and not alike
 
 
-def _as_written(kept: PracticeSpec | None, wish: PracticeSpec | None) -> PracticeSpec | None:
-    """The copies that are kept, their address as the wish writes it where both are the same."""
-    if kept is None or wish is None or kept.base_url != wish.base_url.rstrip("/"):
-        return kept
-    return kept.model_copy(update={"base_url": wish.base_url})
+def _as_written(kept: PracticeSpec | None) -> tuple[PracticeSpec | None, ...]:
+    """The copies that are kept, as they may have been asked for: their address was cleaned of a slash at its end."""
+    return (kept,) if kept is None else (kept, kept.model_copy(update={"base_url": f"{kept.base_url}/"}))
 
 
 def _shown(spec: ConnectorSpec) -> JsonObject:

@@ -47,3 +47,11 @@ def require_tools(compiled: CompiledConnector) -> None:
         ),
         mend="Give a document with usable operations, or widen `include` and `exclude`.",
     )
+
+
+def breaks_calls(name: str, many: int) -> ConflictError:
+    """A registration that would break calls, and nobody said that it may."""
+    return ConflictError(
+        f"The registration of '{name}' has another document, of which {many} changes break calls that were right.",
+        mend="Look at them with `compare`, and say `accept` if it is meant.",
+    )

@@ -18,7 +18,7 @@ from practicum.contracts.tools import Tool
 from practicum.errors import ConflictError, NotFoundError
 from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.document import Document, load_document
-from practicum_gateway.audit.log import Deed, append
+from practicum_gateway.audit.log import append
 from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.shelf import Card, Shelf
 from practicum_gateway.store.catalogue_tables import ConnectorRow, DocumentRow, OperationRow, WordIndexRow
@@ -57,12 +57,16 @@ class Registration:
         documents: what it is compiled from.
         compiled: what they compile to.
         look: what the latest look at its document found, if there was one.
+        asked: fingerprint of what is asked for, where a revision asks for something else than before.
+        own_credential: whether a revision keeps this credential, and not the one in the store.
     """
 
     spec: ConnectorSpec
     documents: Documents
     compiled: CompiledConnector
     look: JsonObject | None = None
+    asked: str | None = None
+    own_credential: bool = False
     _content: list[tuple[str | None, bytes]] = field(default_factory=list[tuple[str | None, bytes]], repr=False)
 
     def pack(self) -> None:
@@ -147,7 +151,7 @@ class Registrations:
                 session.add(registration.document_row())
                 session.add_all(operations)
                 await session.flush()
-                await append(session, _deed(Action.CONNECTOR_REGISTERED, row))
+                await append(session, rows.deed_of(Action.CONNECTOR_REGISTERED, row))
                 return rows.report_of(row, [(each.report, each.drift) for each in operations])
         except IntegrityError:
             raise await self._clash(registration) from None
@@ -174,15 +178,15 @@ class Registrations:
                     )
                 counted = await _counted(session, name)
                 # The credential in the store counts: a token may have been replaced since the other was read.
-                auth = self._open(row.credential, rows.seal_context(name, row.base_url))
-                self._write(row, registration, auth)
-                row.refreshed = utc_now()
+                kept = self._open(row.credential, rows.seal_context(name, row.base_url))
+                self._write(row, registration, None if registration.own_credential else kept)
+                row.fingerprint, row.refreshed = registration.asked or row.fingerprint, utc_now()
                 operations = rows.operations_of(name, registration.compiled, counted)
                 for table in (OperationRow, DocumentRow):
                     await session.execute(delete(table).where(table.connector == name))
                 session.add_all([*operations, registration.document_row()])
                 await session.flush()
-                await append(session, _deed(action, row))
+                await append(session, rows.deed_of(action, row))
                 return rows.refresh_report_of(row, sum(each.drift for each in operations))
         except IntegrityError:
             raise await self._clash(registration) from None
@@ -250,7 +254,7 @@ class Registrations:
             for table in (OperationRow, DocumentRow):
                 await session.execute(delete(table).where(table.connector == name))
             await session.delete(row)
-            await append(session, _deed(Action.CONNECTOR_REMOVED, row))
+            await append(session, rows.deed_of(Action.CONNECTOR_REMOVED, row))
 
     async def connectors(self) -> tuple[Connector, ...]:
         """Every connector, newest first."""
@@ -346,17 +350,6 @@ class Registrations:
         if spec.practice is not None and practice is not None:
             context = rows.practice_seal_context(spec.name, practice.base_url)
             row.practice_credential = self._seal(spec.practice.auth, context)
-
-
-def _deed(action: Action, row: ConnectorRow) -> Deed:
-    details: JsonObject = {
-        "base_url": row.base_url,
-        "mode": row.mode,
-        "document": row.digest,
-        "waits": row.newer_digest,
-        "tools": row.tools,
-    }
-    return Deed(action, row.name, details=details)
 
 
 async def _existing(session: AsyncSession, name: str, *, for_update: bool = False) -> ConnectorRow:

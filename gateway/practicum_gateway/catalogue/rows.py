@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import (
     Auth,
@@ -21,6 +22,7 @@ from practicum.contracts.connectors import (
 from practicum.errors import NotFoundError
 from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.exchange import origin_of
+from practicum_gateway.audit.log import Deed
 from practicum_gateway.store.catalogue_tables import ConnectorRow, OperationRow
 
 
@@ -140,6 +142,18 @@ def kept_spec(spec: ConnectorSpec, compiled: CompiledConnector) -> JsonObject:
         )
     )
     return kept
+
+
+def deed_of(action: Action, row: ConnectorRow) -> Deed:
+    """What was done to a connector, for the audit log."""
+    details: JsonObject = {
+        "base_url": row.base_url,
+        "mode": row.mode,
+        "document": row.digest,
+        "waits": row.newer_digest,
+        "tools": row.tools,
+    }
+    return Deed(action, row.name, details=details)
 
 
 def token_of(auth: Auth, scheme: str) -> str:

@@ -59,6 +59,17 @@ async def compare(name: str, spec: ConnectorSpec, house: Services, caller: Calle
     return await house.catalogue.compare(spec)
 
 
+@router.put("/{name}", responses=documented(409, 502))
+async def replace(
+    name: str, spec: ConnectorSpec, house: Services, caller: Caller, accept: bool = False
+) -> RefreshReport:
+    """Put another registration in the place of the one of this name, at once; `accept` lets it break calls."""
+    caller.require(to="replace connectors")
+    if spec.name != name:
+        raise RequestError(f"The connector's name is '{spec.name}', and it was sent to '{name}'.")
+    return await house.catalogue.replace(spec, accept=accept)
+
+
 @router.post("/{name}/refresh", responses=documented(409, 502))
 async def refresh(name: str, request: RefreshRequest, house: Services, caller: Caller) -> RefreshReport:
     """Look at a system's document again: what breaks no call is put in force, what does is held for a decision."""

@@ -126,7 +126,7 @@ class Applying:
             return State.DONE
         if step.do is Do.REPLACE:
             self._unchanged_since(client, spec, step)
-            _replace(client, spec)
+            client.connectors.replace(spec, accept=self._accept)
             return State.DONE
         report = client.connectors.refresh(
             step.name, spec.document, documents=spec.documents, overlay=spec.overlay or {}
@@ -147,7 +147,7 @@ class Applying:
         return State.DONE
 
     def _unchanged_since(self, client: Practicum, spec: ConnectorSpec, step: Step) -> None:
-        """See once more that what is about to be taken away can be registered anew as the plan says."""
+        """See once more that what is about to be replaced is what the plan says."""
         found = client.connectors.compare(spec)
         if (found.fields, found.digest, found.held) != (step.fields, step.digest, step.held):
             raise ConflictError(
@@ -171,15 +171,6 @@ class Applying:
             client.models.add_version(spec)
         else:
             client.models.register(spec)
-
-
-def _replace(client: Practicum, spec: ConnectorSpec) -> None:
-    client.connectors.remove(spec.name)
-    try:
-        client.connectors.add(spec)
-    except PracticumError as error:
-        error.detail = f"The connector '{spec.name}' was taken away and is not registered anew: {error.detail}"
-        raise
 
 
 def _named(values: Iterable[T] | None, called: Callable[[T], str], name: str) -> T:

@@ -13,15 +13,15 @@ _STYLES = {"+": "green", "-": "red", "~": "yellow"}
 _WORDS = {
     Do.CREATE: "new",
     Do.CHANGE: "changed",
-    Do.REPLACE: "removed and registered anew",
+    Do.REPLACE: "replaced",
     Do.HOLD: "calls of the connectors that change are denied until the new rules are in force",
     Do.ADD_VERSION: "a version is registered; the alias goes on naming what was promoted",
     Do.ACCEPT: "breaking changes of its document are held",
     Do.REMOVE: "removed",
 }
-_OF_REPLACED = {
-    What.CONNECTOR: "; its calls are refused for a moment",
-    What.WEBHOOK: ", with other secrets; messages that wait are lost",
+_MORE = {
+    (What.CONNECTOR, Do.CHANGE): ": its document, or the overlay on it",
+    (What.WEBHOOK, Do.REPLACE): ": removed and added with other secrets; messages that wait are lost",
 }
 _WIDTH = 60
 _WHOLE = 1_000_000
@@ -54,7 +54,7 @@ def _name(one: Step | Left) -> str:
 def _show_step(step: Step) -> None:
     mark = _MARKS.get(step.do, "~")
     tools = f", {step.tools} tools" if step.tools is not None else ""
-    more = _OF_REPLACED.get(step.what, "") if step.do is Do.REPLACE else ""
+    more = _MORE.get((step.what, step.do), "")
     say(f"  {mark} {_name(step)}: {_WORDS[step.do]}{more}{tools}", _STYLES[mark])
     for difference in step.fields:
         say(f"      {_told(difference, new=step.do is Do.CREATE)}")

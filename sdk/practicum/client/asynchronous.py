@@ -52,6 +52,7 @@ class AsyncConnectors(AsyncResource):
 
     add = AsyncEndpoint(connectors.add)
     compare = AsyncEndpoint(connectors.compare)
+    replace = AsyncEndpoint(connectors.replace)
     list = AsyncEndpoint(connectors.fetch_all)
     get = AsyncEndpoint(connectors.get)
     refresh = AsyncEndpoint(connectors.refresh)

@@ -53,6 +53,7 @@ class Connectors(Resource):
 
     add = Endpoint(connectors.add)
     compare = Endpoint(connectors.compare)
+    replace = Endpoint(connectors.replace)
     list = Endpoint(connectors.fetch_all)
     get = Endpoint(connectors.get)
     refresh = Endpoint(connectors.refresh)

@@ -22,10 +22,6 @@ _HARMLESS = ("auth", "limits.")
 """How fields of a connector begin that change nothing about what its calls do."""
 _NOT_DECLARED = "not in the file; --prune removes it"
 _BREAKS = "its document breaks calls that were right: --accept-breaking puts that in force"
-_ROTATED = (
-    "its token server has exchanged the refresh token since, and registering it anew would bring the old one back: "
-    "put a fresh refresh token at the place that is named"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +128,7 @@ class _Planning:
         if not found.known:
             return step.model_copy(update={"do": Do.CREATE, **told, "fields": connector_said(spec)})
         if found.fields:
-            refused = _ROTATED if found.rotated else breaks
-            return step.model_copy(update={"do": Do.REPLACE, "refused": refused, **told})
+            return step.model_copy(update={"do": Do.REPLACE, "refused": breaks, **told})
         if found.changed:
             return step.model_copy(update=told)
         return step.model_copy(update={"do": Do.ACCEPT, "waits": breaks, **told}) if found.held else None

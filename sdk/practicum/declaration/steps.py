@@ -24,7 +24,7 @@ class Do(StrEnum):
     CREATE = "create"
     CHANGE = "change"
     REPLACE = "replace"
-    """A connector is removed and registered anew: its registration cannot be changed in place."""
+    """Another registration takes the place of a connector's, at once; a webhook is removed and added."""
     HOLD = "hold"
     """Calls of the connectors that change are denied until the new rules are in force."""
     ADD_VERSION = "add_version"

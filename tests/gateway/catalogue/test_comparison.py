@@ -13,7 +13,7 @@ from practicum.contracts.connectors import (
     PracticeSpec,
     RefreshRequest,
 )
-from practicum.errors import DocumentError
+from practicum.errors import ConflictError, DocumentError, NotFoundError
 from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.catalogue.registrations import Registrations
 from practicum_gateway.store.engine import Store
@@ -101,6 +101,37 @@ async def test_a_newer_document_is_told_as_a_look_at_it_would(store: Store, vaul
     await catalogue.close()
 
 
+async def test_a_registration_takes_the_place_of_another_at_once(store: Store, vault: Vault) -> None:
+    catalogue = Catalogue(store, vault)
+    with pytest.raises(NotFoundError):
+        await catalogue.replace(SPEC, accept=True)
+    first, _ = await catalogue.register(SPEC)
+    other = SPEC.model_copy(
+        update={
+            "base_url": "https://elsewhere.example",
+            "auth": ApiKeyAuth(value="canary-5"),
+            "document": document("string", "two"),
+        }
+    )
+    replaced = await catalogue.replace(other, accept=False)
+    assert (replaced.connector.base_url, replaced.connector.tools) == ("https://elsewhere.example", 2)
+    assert replaced.connector.created == first.connector.created
+    assert ((await catalogue.compare(other)).fields, (await catalogue.register(other))[1]) == ((), False)
+    kept, _ = await Registrations(store, vault).load("v")
+    assert kept.auth == ApiKeyAuth(value="canary-5")
+    breaking = other.model_copy(update={"document": document("integer"), "limits": ConnectorLimits(per_second=5)})
+    with pytest.raises(ConflictError, match="break calls"):
+        await catalogue.replace(breaking, accept=False)
+    assert (await catalogue.compare(other)).fields == ()
+    assert (await catalogue.replace(breaking, accept=True)).connector.tools == 1
+    unusable = other.model_copy(update={"include": ("nothing",)})
+    with pytest.raises(DocumentError):
+        await catalogue.replace(unusable, accept=True)
+    async with catalogue.reach("v") as reached:
+        assert list(reached.tools) == ["v_one"]
+    await catalogue.close()
+
+
 async def test_a_refresh_token_that_was_exchanged_is_no_difference(store: Store, vault: Vault) -> None:
     catalogue = Catalogue(store, vault)
     spec = SPEC.model_copy(update={"auth": AuthorizationCodeAuth(client_id="me", refresh_token="first")})
@@ -110,7 +141,11 @@ async def test_a_refresh_token_that_was_exchanged_is_no_difference(store: Store,
     assert (found.fields, found.rotated) == ((), True)
     limited = await catalogue.compare(spec.model_copy(update={"limits": ConnectorLimits(per_second=5)}))
     assert ([each.where for each in limited.fields], limited.rotated) == (["limits.per_second"], True)
+    await catalogue.replace(spec.model_copy(update={"limits": ConnectorLimits(per_second=5)}), accept=False)
+    kept, _ = await Registrations(store, vault).load("v")
+    assert kept.auth == AuthorizationCodeAuth(client_id="me", refresh_token="second"), "the one in force stays"
+    assert (await catalogue.compare(kept.model_copy(update={"document": SPEC.document, "auth": spec.auth}))).rotated
     fresh = AuthorizationCodeAuth(client_id="me", refresh_token="third")
     again = await catalogue.compare(spec.model_copy(update={"auth": fresh}))
-    assert ([each.where for each in again.fields], again.rotated) == (["auth"], False)
+    assert ([each.where for each in again.fields], again.rotated) == (["limits.per_second", "auth"], False)
     await catalogue.close()

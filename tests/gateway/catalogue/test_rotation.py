@@ -122,8 +122,9 @@ async def test_a_token_that_is_being_replaced_while_the_document_is_refreshed_is
     assert system.used == [f"refresh-{number}" for number in range(len(system.used))]
 
 
+@pytest.mark.parametrize("at_once", [True, False])
 async def test_a_connector_that_is_gone_leaves_the_token_of_its_successor_alone(
-    store: Store, bank: tuple[Bank, ConnectorSpec]
+    store: Store, bank: tuple[Bank, ConnectorSpec], *, at_once: bool
 ) -> None:
     system, spec = bank
     async with _opened(store) as catalogue:
@@ -131,8 +132,12 @@ async def test_a_connector_that_is_gone_leaves_the_token_of_its_successor_alone(
         system.answers.clear()
         before = asyncio.create_task(_balance(catalogue))
         await asyncio.wait_for(system.asked.wait(), 10)
-        await catalogue.remove("bank")
-        await catalogue.register(spec.model_copy(update={"auth": SIGNED_IN_AGAIN}))
+        again = spec.model_copy(update={"auth": SIGNED_IN_AGAIN})
+        if at_once:
+            await catalogue.replace(again, accept=False)
+        else:
+            await catalogue.remove("bank")
+            await catalogue.register(again)
         system.answers.set()
         assert (await before).http_status is None
         assert await Registrations(store, Vault(KEY)).refresh_token("bank", "") == SIGNED_IN_AGAIN.refresh_token

@@ -51,6 +51,22 @@ def compare(spec: ConnectorSpec) -> Call[ConnectorComparison]:
     return Call("POST", path("/v1/connectors/{}/compare", spec.name), read(ConnectorComparison), body=spec)
 
 
+def replace(spec: ConnectorSpec, *, accept: bool = False) -> Call[RefreshReport]:
+    """Put another registration in the place of the one of its name, at once: no call finds none.
+
+    Args:
+        spec: the new one.
+        accept: whether it may break calls that were right.
+
+    Raises:
+        NotFoundError: there is none of this name.
+        DocumentError: it could not be registered; everything stays as it was.
+        ConflictError: it breaks calls, or somebody else changed it meanwhile.
+    """
+    accepting = query(accept="true") if accept else ()
+    return Call("PUT", path("/v1/connectors/{}", spec.name), read(RefreshReport), body=spec, query=accepting)
+
+
 def remove(name: str) -> Call[None]:
     """Remove a system, its tools and its credential.
 
