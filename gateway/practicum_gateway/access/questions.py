@@ -41,13 +41,15 @@ class Asked:
 
 
 async def asked_as(store: Store, scope: str, approval: str) -> Asked | None:
-    """The question of an id, if it was asked in this scope.
+    """The question of an id, if it was asked in this scope; whatever else comes as an id is none.
 
     Args:
         store: where approvals are kept.
         scope: an episode's or a principal's, as of an intent.
         approval: the id.
     """
+    if not (approval.isascii() and approval.isprintable()):
+        return None
     async with store.read() as session:
         row = await session.get(ApprovalRow, approval)
         return None if row is None or row.scope != scope else Asked.of(row)

@@ -4,7 +4,7 @@ import asyncio
 import importlib
 from collections.abc import Collection
 from http import HTTPStatus
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from practicum.contracts.problems import Problem
-from practicum.errors import ForbiddenError, PracticumError
+from practicum.errors import ForbiddenError, MissingExtraError, PracticumError
 from practicum_gateway.access.principals import CALLERS, Principal
 from practicum_gateway.house import House
 from practicum_gateway.http.bodies import read_json
@@ -87,13 +87,26 @@ class McpEndpoint:
         return _fault_of(request, body) or body
 
     async def _load(self) -> "McpServer":
-        """Import the SDK beside the requests of others."""
+        """Import the SDK beside the requests of others.
+
+        Raises:
+            MissingExtraError: it is not installed.
+        """
         async with self._loading:
             server = self._server
             if server is None:
-                module: Any = await asyncio.to_thread(importlib.import_module, "practicum_gateway.mcp.server")
+                module: Any = await asyncio.to_thread(_imported)
                 server = self._server = module.McpServer(_told, most=self._most)
             return cast("McpServer", server)
+
+
+def _imported() -> ModuleType:
+    try:
+        return importlib.import_module("practicum_gateway.mcp.server")
+    except ModuleNotFoundError as error:
+        if error.name != "mcp":
+            raise
+        raise MissingExtraError("gateway", "The MCP endpoint") from None
 
 
 def _fault_of(request: Request, body: bytes) -> Response | None:

@@ -81,13 +81,14 @@ def error(problem: Problem) -> MCPError:
 
 
 def _about(made: Made) -> JsonObject:
-    observation = made.observation
+    observation, undoing = made.observation, made.observation.compensation
     about: JsonObject = {
         "status": observation.status,
         "idempotencyKey": made.key,
         "approval": observation.approval,
         "httpStatus": observation.http_status,
         "next": observation.next,
+        "compensation": None if undoing is None else undoing.model_dump(mode="json"),
         "artifacts": [artifact.model_dump(mode="json") for artifact in observation.artifacts] or None,
     }
     return {name: value for name, value in about.items() if value is not None}
