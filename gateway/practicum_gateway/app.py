@@ -60,9 +60,9 @@ from practicum_gateway.http import (
 from practicum_gateway.http.audited import Acting, Watched
 from practicum_gateway.http.drain import Drain, Drained
 from practicum_gateway.http.health import Readiness
-from practicum_gateway.http.measured import Measured
 from practicum_gateway.http.mcp import PATH as MCP_PATH
 from practicum_gateway.http.mcp import McpEndpoint
+from practicum_gateway.http.measured import Measured
 from practicum_gateway.http.middleware import Boundary, Door, Scales, Traced
 from practicum_gateway.http.problems import DOCUMENTED, describe_problems, on_http_exception, on_validation_error
 from practicum_gateway.http.shortcut import Shortcut
@@ -180,6 +180,7 @@ def _house(
             namespace=settings.temporal_namespace,
             task_queue=settings.task_queue,
             tenant=tenant,
+            tracer=telemetry.tracer,
         ),
         turns=Turns(record, models, budgets),
         calls=Calls(record, pipeline, approvals),

@@ -20,6 +20,7 @@ environment:
   PRACTICUM_TEMPORAL_NAMESPACE  its namespace (default)
   PRACTICUM_TASK_QUEUE          the queue to poll (practicum)
   PRACTICUM_MODEL_ATTEMPTS      attempts before a failing model ends an episode (8)
+  PRACTICUM_OTLP_ENDPOINT       a collector to which spans are sent (none)
 """
 
 

@@ -17,6 +17,7 @@ class WorkerSettings:
         namespace: Temporal's namespace (`PRACTICUM_TEMPORAL_NAMESPACE`).
         task_queue: the queue it polls (`PRACTICUM_TASK_QUEUE`).
         retries: how many attempts a failing model is worth (`PRACTICUM_MODEL_ATTEMPTS`).
+        otlp: base URL of a collector to which spans are sent (`PRACTICUM_OTLP_ENDPOINT`); nowhere when absent.
         patience: seconds to wait for Temporal to come up.
         grace: seconds that running activities have when the worker is stopped; what is not done then, another does.
     """
@@ -25,6 +26,7 @@ class WorkerSettings:
     namespace: str = "default"
     task_queue: str = TASK_QUEUE
     retries: Retries = field(default=Retries())
+    otlp: str | None = None
     patience: float = 60.0
     grace: float = 10.0
 
@@ -46,4 +48,5 @@ class WorkerSettings:
             namespace=environment.get("PRACTICUM_TEMPORAL_NAMESPACE") or default.namespace,
             task_queue=environment.get("PRACTICUM_TASK_QUEUE") or default.task_queue,
             retries=Retries(attempts=int(attempts)),
+            otlp=environment.get("PRACTICUM_OTLP_ENDPOINT") or None,
         )

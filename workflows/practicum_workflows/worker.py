@@ -17,6 +17,7 @@ from practicum_workflows.activities import EpisodeActivities
 from practicum_workflows.episode import EpisodeWorkflow
 from practicum_workflows.payloads import DATA_CONVERTER
 from practicum_workflows.settings import WorkerSettings
+from practicum_workflows.tracing import Tracing
 
 FAILURES: tuple[type[Exception], ...] = (
     PracticumError,
@@ -40,7 +41,11 @@ _RECONNECT_SECONDS = 0.5
 
 
 def episode_worker(
-    client: Client, door: EpisodeDoor, settings: WorkerSettings, door_of: Callable[[str], EpisodeDoor] | None = None
+    client: Client,
+    door: EpisodeDoor,
+    settings: WorkerSettings,
+    door_of: Callable[[str], EpisodeDoor] | None = None,
+    tracing: Tracing | None = None,
 ) -> Worker:
     """A worker for episodes; it begins to poll when it is entered.
 
@@ -49,6 +54,7 @@ def episode_worker(
         door: the gateway.
         settings: queue, retries and grace.
         door_of: the gateway for the episodes of another tenant; the same door when absent.
+        tracing: passes traces through.
     """
     activities = EpisodeActivities(door, settings.retries, door_of)
     return Worker(
@@ -56,6 +62,7 @@ def episode_worker(
         task_queue=settings.task_queue,
         workflows=[EpisodeWorkflow],
         activities=[activities.take_turn, activities.invoke_call, activities.close_episode],
+        interceptors=[] if tracing is None else [tracing.interceptor],
         workflow_failure_exception_types=FAILURES,
         # The door's pool holds as many connections; more activities would only wait for one.
         max_concurrent_activities=100,
@@ -105,6 +112,8 @@ async def serve(settings: WorkerSettings, stop: asyncio.Event, announce: Callabl
         UnauthenticatedError: the gateway knows no such key.
     """
     async with AsyncExitStack() as stack:
+        tracing = Tracing(settings.otlp)
+        stack.push_async_callback(asyncio.to_thread, tracing.close)
         gateway = await stack.enter_async_context(AsyncPracticum(timeout=_GATEWAY_SECONDS))
         doors: dict[str, GatewayDoor] = {}
 
@@ -119,7 +128,7 @@ async def serve(settings: WorkerSettings, stop: asyncio.Event, announce: Callabl
         if client is None:
             return
         await _check_key(gateway)
-        async with episode_worker(client, GatewayDoor(gateway), settings, door_of):
+        async with episode_worker(client, GatewayDoor(gateway), settings, door_of, tracing):
             announce(
                 f"practicum worker: polls queue {settings.task_queue} of Temporal at {settings.temporal}, "
                 f"works through {gateway.url}"

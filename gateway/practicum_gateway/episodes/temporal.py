@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry.trace import NoOpTracer, Tracer
+
 from practicum.contracts.episodes import ApprovalDecision, EpisodeStart, Limits
 from practicum.contracts.tenants import MAIN
 from practicum.episode.durable import DECIDE, NUDGE, WORKFLOW, workflow_id
@@ -25,7 +27,15 @@ _UPDATE = timedelta(seconds=3)
 class Workflows:
     """Starts, tells and cancels the workflows of episodes."""
 
-    def __init__(self, address: str | None, *, namespace: str, task_queue: str, tenant: str = MAIN) -> None:
+    def __init__(
+        self,
+        address: str | None,
+        *,
+        namespace: str,
+        task_queue: str,
+        tenant: str = MAIN,
+        tracer: Tracer | None = None,
+    ) -> None:
         """Nothing is connected before it is needed.
 
         Args:
@@ -33,7 +43,9 @@ class Workflows:
             namespace: its namespace.
             task_queue: the queue that the workers listen on.
             tenant: whose episodes they are.
+            tracer: makes spans of what Temporal is told, so that a trace goes on in the worker.
         """
+        self._tracer = tracer or NoOpTracer()
         self._tenant = None if tenant == MAIN else tenant
         self._address = address
         self._namespace = namespace
@@ -113,6 +125,7 @@ class Workflows:
                 mend="Set PRACTICUM_TEMPORAL_ADDRESS to its host:port, or drive the episode yourself: driver=client.",
             )
         from temporalio.client import Client
+        from temporalio.contrib.opentelemetry import TracingInterceptor
         from temporalio.contrib.pydantic import pydantic_data_converter
 
         async with self._connecting:
@@ -120,7 +133,10 @@ class Workflows:
                 try:
                     async with asyncio.timeout(_CONNECT_SECONDS):
                         self._client = await Client.connect(
-                            self._address, namespace=self._namespace, data_converter=pydantic_data_converter
+                            self._address,
+                            namespace=self._namespace,
+                            data_converter=pydantic_data_converter,
+                            interceptors=[TracingInterceptor(self._tracer)],
                         )
                 except (RuntimeError, TimeoutError):
                     raise self._unreachable() from None
