@@ -26,7 +26,7 @@ Serve = Callable[[ASGIApp], contextlib.AbstractAsyncContextManager[str]]
 
 
 ON_BOTH = (
-    *("access", "audit", "catalogue", "invocation", "record", "store", "webhooks"),
+    *("access", "audit", "catalogue", "invocation", "metrics", "record", "store", "webhooks"),
     *("test_secrets.py", "test_tenants.py"),
 )
 """The rooms whose tests run on SQLite and on PostgreSQL; what stands above them runs on SQLite alone."""
