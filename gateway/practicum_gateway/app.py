@@ -167,8 +167,9 @@ def _house(
         call_seconds=settings.call_seconds,
     )
     registry = Registry(store, vault, secrets_outside)
-    litellm, llama_cpp = LitellmProvider(), LlamaCppProvider()
-    models = Models(registry, {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}, telemetry.tracer, meter)
+    litellm, llama_cpp = LitellmProvider(timeout_seconds=settings.model_seconds), LlamaCppProvider()
+    providers = {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}
+    models = Models(registry, providers, telemetry.tracer, meter, seconds=settings.model_seconds)
     episodes = Episodes(
         record=record,
         registry=registry,

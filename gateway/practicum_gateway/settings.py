@@ -38,6 +38,7 @@ class Settings(BaseModel):
         metrics_key: opens /metrics and nothing else.
         approval_seconds: how long an approval can be answered.
         call_seconds: the most that any call of a system may take; a connector may allow less.
+        model_seconds: the most that a model's answer may take, and that a streamed one may be silent.
         body_bytes: the largest request body.
         document_bytes: the largest body of a registration, which may carry a document.
         secrets_dir: a folder of secrets as files, a folder in it for each tenant.
@@ -85,6 +86,7 @@ class Settings(BaseModel):
     metrics_key: SecretStr | None = Field(default=None, min_length=20)
     approval_seconds: int = Field(default=86_400, ge=1)
     call_seconds: float = Field(default=600.0, gt=0)
+    model_seconds: float = Field(default=600.0, gt=0)
     body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     document_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
     secrets_dir: Path | None = None

@@ -14,6 +14,7 @@
     ├── UpstreamError           a connected system answered badly or not at all
     │   └── InDoubtError        an unsafe call was sent and its answer lost
     ├── ModelProviderError      a model server or provider failed
+    │   └── ModelBusyError      it asked to be left alone for a while
     ├── SecretSourceError       a store of secrets outside cannot be asked
     ├── EpisodeError            an episode cannot go on
     └── GatewayUnavailableError the gateway itself cannot be reached
@@ -211,6 +212,14 @@ class SecretSourceError(PracticumError):
     retry_safe = True
 
 
+class ModelBusyError(ModelProviderError):
+    """A model's provider asked not to be asked for a while."""
+
+    code = "model_busy"
+    status = 429
+    title = "Model provider busy"
+
+
 class EpisodeError(PracticumError):
     """An episode cannot go on."""
 
@@ -245,6 +254,7 @@ _BY_CODE: dict[str, type[PracticumError]] = {
         UpstreamError,
         InDoubtError,
         ModelProviderError,
+        ModelBusyError,
         SecretSourceError,
         EpisodeError,
         GatewayUnavailableError,

@@ -19,6 +19,7 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
 from practicum.errors import ConfigurationError, ModelProviderError
 from practicum_gateway.models.provider import Completed, Prompt
+from practicum_gateway.models.provider_errors import asked_wait, kind_of
 
 __all__ = ["DEFAULT_CODEC", "LlamaCppProvider"]
 
@@ -57,7 +58,8 @@ class LlamaCppProvider:
         """The model's turn.
 
         Raises:
-            practicum.errors.ModelProviderError: the server failed, refused, or answered what is no answer.
+            practicum.errors.ModelProviderError: the server failed, or answered what is no answer.
+            practicum.errors.RequestError: the server refuses what it was asked; asking again will not help.
             practicum.errors.ConfigurationError: the model's registration lacks its URL or names an unknown codec.
         """
         exchange = self._exchange(prompt)
@@ -274,7 +276,9 @@ class _Exchange:
             said: object = response.json()["error"]["message"]
         except (ValueError, KeyError, TypeError):
             said = "no reason given"
-        raise self.fail(f"it answered {response.status_code}: {said}")
+        wait = asked_wait(response.headers)
+        fault = self.fail(f"it answered {response.status_code}: {said}")
+        raise kind_of(response.status_code, wait)(fault.detail, retry_after=wait)
 
     def _object(self, text: str) -> JsonObject:
         try:

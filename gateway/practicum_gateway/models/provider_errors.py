@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
-from practicum.errors import ModelProviderError, PracticumError, RequestError
+from practicum.errors import ModelBusyError, ModelProviderError, PracticumError, RequestError
 from practicum_gateway.models.provider import Prompt
 
 _KEYLIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|prk|key|AIza)[-_][\w*.-]{6,}|Bearer\s+\S+", re.IGNORECASE)
@@ -14,6 +14,7 @@ _JSON_FAULT = re.compile(r"Expecting (?:value|property|',')|Extra data|Untermina
 _NUMBER = re.compile(r"\d{1,6}(?:\.\d+)?")
 _TOO_LONG = 400
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 423, 425, 429})
+_BUSY = frozenset({429, 503})
 _CLIENT_ERROR = 4
 _NOT_ALLOWED = frozenset({401, 403})
 _NO_SUCH_MODEL = 404
@@ -39,11 +40,11 @@ def provider_errors(prompt: Prompt) -> Generator[None]:
 def _classified(error: Exception, prompt: Prompt) -> PracticumError:
     alias = prompt.spec.alias
     status = getattr(error, "status_code", None)
-    said = _said(error, prompt)
-    if not isinstance(status, int) or status in _WORTH_ANOTHER_TRY or status // 100 != _CLIENT_ERROR:
-        wait = _retry_after(error)
+    said, wait = _said(error, prompt), asked_wait(_headers(error))
+    kind = kind_of(status, wait) if isinstance(status, int) else ModelProviderError
+    if kind is not RequestError:
         what = f"failed with {status}" if _headers(error) else "failed"
-        return ModelProviderError(
+        return kind(
             f"The provider of model '{alias}' {what}: {said}",
             mend=f"Try again in {wait:g} s." if wait is not None else "Try again; is the model server up?",
             retry_after=wait,
@@ -55,6 +56,18 @@ def _classified(error: Exception, prompt: Prompt) -> PracticumError:
     else:
         mend = None
     return RequestError(f"The provider of model '{alias}' refuses the request with {status}: {said}", mend=mend)
+
+
+def kind_of(status: int, wait: float | None) -> type[ModelProviderError | RequestError]:
+    """Which error a provider's answer is.
+
+    Args:
+        status: of the answer, not 2xx.
+        wait: seconds that it asked to wait.
+    """
+    if status in _BUSY and wait is not None:
+        return ModelBusyError
+    return ModelProviderError if status in _WORTH_ANOTHER_TRY or status // 100 != _CLIENT_ERROR else RequestError
 
 
 def _said(error: Exception, prompt: Prompt) -> str:
@@ -70,9 +83,8 @@ def _said(error: Exception, prompt: Prompt) -> str:
     return text or type(error).__name__
 
 
-def _retry_after(error: Exception) -> float | None:
-    """Seconds the provider asked to wait, where it said so in seconds or milliseconds."""
-    headers = _headers(error)
+def asked_wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a provider asked to wait, where its headers say so in seconds or milliseconds."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)
         if value is not None and _NUMBER.fullmatch(value):

@@ -1,8 +1,9 @@
 """Models by alias: the prompt for whoever answers behind it, one span for every call."""
 
+import asyncio
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
 
@@ -10,12 +11,16 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Tool
-from practicum.errors import PracticumError
+from practicum.errors import ModelProviderError, PracticumError
 from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.keyless import KeylessText, without_key
 from practicum_gateway.models.provider import Completed, ModelProvider, Prompt
 from practicum_gateway.models.registry import Registry
+from practicum_gateway.models.rests import Rests
 from practicum_gateway.models.versions import version_of
+
+_GRACE = 0.5
+"""Seconds after which an answer is given up on that the provider's own bound should have ended."""
 
 
 class Models:
@@ -27,12 +32,24 @@ class Models:
         providers: Mapping[Provider, ModelProvider],
         tracer: Tracer,
         meter: Meter | None = None,
+        *,
+        seconds: float = 600.0,
     ) -> None:
-        """Look aliases up in a registry, ask the provider that each names, make spans of the calls and count them."""
+        """Look aliases up in a registry, ask the provider that each names, make spans of the calls and count them.
+
+        Args:
+            registry: knows the models.
+            providers: who answers.
+            tracer: makes the spans.
+            meter: counts.
+            seconds: how long an answer may take, however slowly it trickles in, and a streamed one be silent.
+        """
         self._registry = registry
         self._providers = dict(providers)
         self._tracer = tracer
         self._meter = meter or Meter()
+        self._rests = Rests()
+        self._seconds = seconds
 
     async def prompt(
         self,
@@ -93,11 +110,11 @@ class Models:
 
         Raises:
             NotFoundError: there is no such alias or version.
-            ModelProviderError: the provider failed; another try may help.
+            ModelProviderError: the provider failed, or asked for rest; another try may help.
             RequestError: the provider refuses the request; another try will not help.
         """
         prompt = await self.prompt(name, ())
-        with _span(self._tracer, self._meter, prompt, None, operation="embeddings"):
+        with _span(self._tracer, self._meter, prompt, None, operation="embeddings"), self._rests.heeded(prompt):
             return await self._providers[prompt.spec.provider].embed(prompt, texts)
 
     async def complete(self, prompt: Prompt, *, episode: str | None = None) -> Completed:
@@ -108,11 +125,12 @@ class Models:
             episode: the episode it belongs to, for the trace.
 
         Raises:
-            ModelProviderError: the provider failed; another try may help.
+            ModelProviderError: the provider failed, or asked for rest; another try may help.
             RequestError: the provider refuses the request; another try will not help.
         """
-        with _span(self._tracer, self._meter, prompt, episode) as span:
-            answer = await self._providers[prompt.spec.provider].complete(prompt)
+        with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
+            async with self._within(prompt):
+                answer = await self._providers[prompt.spec.provider].complete(prompt)
             completed = without_key(answer, prompt.api_key)
             self._note(span, prompt.spec, completed)
             return completed
@@ -129,14 +147,31 @@ class Models:
             RequestError: as for `complete`.
         """
         text = KeylessText(prompt.api_key)
-        with _span(self._tracer, self._meter, prompt, episode) as span:
-            async for piece in self._providers[prompt.spec.provider].stream(prompt):
+        with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
+            pieces = aiter(self._providers[prompt.spec.provider].stream(prompt))
+            while (piece := await self._next(pieces, prompt)) is not None:
                 given = text.add(piece) if isinstance(piece, str) else text.rest()
                 if given:
                     yield given
                 if isinstance(piece, Completed):
                     self._note(span, prompt.spec, piece)
                     yield without_key(piece, prompt.api_key)
+
+    async def _next(self, pieces: AsyncIterator[str | Completed], prompt: Prompt) -> str | Completed | None:
+        async with self._within(prompt):
+            return await anext(pieces, None)
+
+    @asynccontextmanager
+    async def _within(self, prompt: Prompt) -> AsyncGenerator[None]:
+        """Give up on a server that is silent, or that sends just enough not to seem so."""
+        try:
+            async with asyncio.timeout(self._seconds + _GRACE):
+                yield
+        except TimeoutError:
+            raise ModelProviderError(
+                f"The provider of model '{prompt.spec.alias}' did not answer within {self._seconds:g} s.",
+                mend="Try again; is the model server up? PRACTICUM_MODEL_SECONDS says how long is waited.",
+            ) from None
 
     def _note(self, span: Span, spec: ModelSpec, completed: Completed) -> None:
         usage = completed.usage

@@ -8,7 +8,7 @@ from practicum.contracts.canonical import digest
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Effect, Tool
-from practicum.errors import ConfigurationError, ModelProviderError
+from practicum.errors import ConfigurationError, ModelProviderError, RequestError
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
 from practicum_gateway.models.provider import Completed, Prompt
 from tests.gateway.local.conftest import Stage, free_port
@@ -168,7 +168,7 @@ async def test_a_page_of_html_is_an_error_that_names_the_url(stage: Stage, provi
 
 async def test_a_refusal_carries_the_servers_words(stage: Stage, provider: LlamaCppProvider) -> None:
     _say(stage, {"error": {"message": "request (3000 tokens) exceeds the available context size"}}, 400)
-    with pytest.raises(ModelProviderError, match=r"400: request \(3000 tokens\) exceeds"):
+    with pytest.raises(RequestError, match=r"400: request \(3000 tokens\) exceeds"):
         await provider.complete(_prompt(stage))
 
 
@@ -257,7 +257,7 @@ Sender = Callable[[LlamaCppProvider, Prompt], object]
 
 async def test_a_stream_that_is_refused_is_an_error(stage: Stage, provider: LlamaCppProvider) -> None:
     _say(stage, {"error": {"message": "no"}}, 400)
-    with pytest.raises(ModelProviderError, match="400: no"):
+    with pytest.raises(RequestError, match="400: no"):
         await _streamed(provider, _prompt(stage))
 
 
