@@ -115,22 +115,26 @@ async def test_a_lost_connection_loses_no_outcome(world: World, shop: Shop) -> N
     assert len(shop.refunds) == 1
 
 
-@pytest.mark.parametrize("authorization", ["", "Bearer", "Basic YTpi", "Bearer prk_forged-forged-forged"])
-async def test_without_a_valid_key_there_is_nothing(world: World, authorization: str) -> None:
-    answer = await world.admin.post("/mcp", json=body("tools/list"), headers={**BOTH, "Authorization": authorization})
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+async def test_without_a_valid_key_there_is_nothing(world: World) -> None:
+    for authorization in ("", "Bearer", "Basic YTpi", "Bearer prk_forged-forged-forged"):
+        answer = await world.admin.post(
+            "/mcp", json=body("tools/list"), headers={**BOTH, "Authorization": authorization}
+        )
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
 
 
-async def test_keys_that_call_no_tools_are_turned_away_and_counted(world: World) -> None:
+async def test_web_pages_large_bodies_and_keys_without_tools_are_turned_away(world: World, house: House) -> None:
+    for origin in ("http://evil.example", "null", world.url):
+        assert (await send(world, body("tools/list"), origin=origin)).status_code == 403
+    assert (await send(world, b" " * (house.settings.body_bytes + 1))).status_code == 413
     answer = await send(world, body("tools/list"), world.approver)
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
     refused = (await world.admin.get("/v1/audit", params={"action": "access.refused"})).json()
-    assert [(entry["subject"], entry["actor"]) for entry in refused] == [("POST /mcp", "ada")]
-
-
-async def test_web_pages_are_turned_away(world: World) -> None:
-    for origin in ("http://evil.example", "null", world.url):
-        assert (await send(world, body("tools/list"), origin=origin)).status_code == 403
+    assert {(entry["subject"], entry["actor"]) for entry in refused} == {
+        ("POST /mcp", "ada"),
+        ("POST /mcp", "dana"),
+        ("POST /mcp...", "dana"),
+    }
 
 
 async def test_other_methods_are_not_possible_and_nobody_s_fault(world: World) -> None:
@@ -174,11 +178,6 @@ async def test_nonsense_is_an_error_in_words(world: World, revision: str) -> Non
     assert plain.status_code in {400, 415}
     zipped = await send(world, b"{}", content_encoding="gzip")
     assert zipped.status_code == 415
-
-
-async def test_a_body_that_is_too_large_is_not_read(world: World, house: House) -> None:
-    content = b" " * (house.settings.body_bytes + 1)
-    assert (await send(world, content)).status_code == 413
 
 
 async def test_a_tenant_sees_nothing_of_another(world: World) -> None:
