@@ -8,12 +8,18 @@ from typing import Annotated
 import typer
 
 from practicum.cli.connection import connect
+from practicum.cli.exits import FAILED
 from practicum.cli.inputs import labels_of
 from practicum.cli.output import JsonOption, moment, say, short, show_fields, show_json, show_table
+from practicum.cli.trajectory_views import show_explanation, show_replay
 from practicum.client import Practicum
 from practicum.contracts.base import JsonObject
+from practicum.contracts.models import Provider
 from practicum.contracts.trajectory import Trajectory, Use
-from practicum.trajectories import Form, Manifest, export
+from practicum.trajectories import Form, Manifest, ServerTokeniser, export
+from practicum.trajectories import explain as explain_trajectory
+from practicum.trajectories import replay as replay_trajectory
+from practicum.trajectories.replay import Tokenise
 
 app = typer.Typer(help="Look at what was recorded and export it for training.", no_args_is_help=True)
 
@@ -62,6 +68,59 @@ def show(
         show_json(found)
     else:
         _show(found)
+
+
+@app.command()
+def explain(
+    episode: Annotated[str, typer.Argument(help="Id of the episode.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say what an episode can be trained with, why not with the rest, and how its model calls hang together."""
+    with connect() as client:
+        explained = explain_trajectory(client.trajectories.get(episode))
+    if as_json:
+        show_json(explained)
+    else:
+        show_explanation(explained)
+
+
+@app.command()
+def replay(
+    episode: Annotated[str, typer.Argument(help="Id of the episode.")],
+    server: Annotated[
+        str | None, typer.Option(help="URL of the llama.cpp server that tokenises; the model's own when absent.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the request of every model call again from the record, and say what would be sent otherwise now.
+
+    No model is asked. A llama.cpp server that can be reached is asked for the tokens of the prompts.
+    """
+    with connect() as client:
+        recorded = client.trajectories.get(episode)
+        replayed = replay_trajectory(recorded, tokenisers=_tokenisers(client, recorded, server))
+    if as_json:
+        show_json(replayed)
+    else:
+        show_replay(replayed)
+    if not replayed.same:
+        raise typer.Exit(FAILED)
+
+
+def _tokenisers(client: Practicum, recorded: Trajectory, server: str | None) -> dict[str, Tokenise]:
+    """How the servers of the models of an episode tokenise, by the models' versions."""
+    versions = {
+        call.version
+        for call in recorded.model_calls
+        if call.sent is not None and call.sent.provider is Provider.LLAMA_CPP
+    }
+    if not versions:
+        return {}
+    if server is not None:
+        asked = ServerTokeniser(server)
+        return dict.fromkeys(versions, asked)
+    known = {version.version: version.base_url for version in client.models.versions(recorded.model)}
+    return {version: ServerTokeniser(url) for version in versions if (url := known.get(version)) is not None}
 
 
 @app.command(

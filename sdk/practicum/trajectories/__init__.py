@@ -7,6 +7,8 @@ from practicum.trajectories.export import export
 from practicum.trajectories.graph import CallNode, quarantined
 from practicum.trajectories.manifest import Exclusion, ExportedFile, Form, Manifest
 from practicum.trajectories.opening import TaskRow, task_row
+from practicum.trajectories.replay import Replay, Replayed, replay
+from practicum.trajectories.tokeniser import ServerTokeniser
 from practicum.trajectories.tokens import TokenRow, token_rows
 
 __all__ = [
@@ -17,6 +19,9 @@ __all__ = [
     "Form",
     "Manifest",
     "Reason",
+    "Replay",
+    "Replayed",
+    "ServerTokeniser",
     "TaskRow",
     "TokenRow",
     "UseExplained",
@@ -27,6 +32,7 @@ __all__ = [
     "messages_row",
     "quarantined",
     "reasons",
+    "replay",
     "task_row",
     "token_rows",
     "uses",

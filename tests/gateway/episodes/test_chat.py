@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -9,9 +10,11 @@ import openai
 import pytest
 
 from practicum.contracts.base import JsonObject
+from practicum.contracts.canonical import digest
 from practicum.contracts.messages import Message, ToolCall
-from practicum.contracts.models import Attempt
+from practicum.contracts.models import Attempt, Link
 from practicum.testing import Reply, ScriptedCall, call, fail, garbage, say
+from practicum.trajectories import explain, replay
 from tests.gateway.episodes.conftest import ADMIN
 from tests.gateway.episodes.world import World
 
@@ -197,7 +200,8 @@ async def test_chat_calls_of_an_episode_form_a_graph(world: World) -> None:
             answer = await ask(world, agent, messages)
             return [*messages, answer.json()["choices"][0]["message"]] if answer.is_success else messages
 
-        main = await said([{"role": "user", "content": "main"}], call("look", {"at": 1}, id="c1"))
+        thinking = replace(call("look", {"at": 1}, id="c1"), reasoning="I have to look.")
+        main = await said([{"role": "user", "content": "main"}], thinking)
         sub = await said([{"role": "user", "content": "sub"}], say("sub answer"))
         main = await said([*main, {"role": "tool", "tool_call_id": "c1", "content": "seen"}], say("main answer"))
         await said([*sub, {"role": "user", "content": "and?"}], fail(500))
@@ -228,10 +232,21 @@ async def test_chat_calls_of_an_episode_form_a_graph(world: World) -> None:
         Attempt.FAILED if index == 3 else Attempt.ACCEPTED for index in range(9)
     ]
     assert [made.step for made in calls] == list(range(9))
+    assert [made.reasoning for made in calls] == ["I have to look.", *[None] * 8]  # kept, and shown to no model again
+    assert not any("I have to look" in request.model_dump_json() for request in calls[1:])
     for sent, made in zip(world.model.requests, calls, strict=True):
         assert [message.content for message in made.messages] == [
             message.get("content") for message in sent.messages if isinstance(message, dict)
         ]
+    assert [made.by for made in calls] == [None, None, *[Link.MESSAGES] * 4, None, None, Link.MESSAGES]
+    assert [made.candidates for made in calls if made.candidates] == [tuple(sorted((calls[4].id, calls[5].id)))]
+    assert {made.call for made in explain(trajectory).calls if made.quarantined} == {calls[6].id}
+    # What each was asked can be made again from the record, byte for byte as the server got it.
+    replayed = replay(trajectory)
+    assert replayed.same
+    assert [bool(made.checked) for made in replayed.calls] == [index != 3 for index in range(9)]
+    for request, made in zip(world.model.requests, calls, strict=True):
+        assert made.sent is None or made.sent.digest == digest(request.body)
     # Of the two longest conversations the latest stands.
     assert trajectory.messages == (*calls[8].messages, Message(role="assistant", content="the end"))
     assert trajectory.messages[1].tool_calls == (ToolCall(id="c1", name="look", arguments={"at": 1}),)

@@ -7,9 +7,15 @@ import jsonschema
 import pytest
 
 from practicum.codecs.chatml import ChatMLCompact
+from practicum.contracts.base import utc_now
+from practicum.contracts.episodes import EpisodeMode
 from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.contracts.tools import Effect, Tool
+from practicum.contracts.trajectory import Trajectory
+from practicum.trajectories import ServerTokeniser, replay
+from practicum.trajectories.replay import Check
+from practicum_gateway.episodes.attempts import answered, begun
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
 from practicum_gateway.models.provider import Completed, Prompt
 
@@ -73,15 +79,24 @@ async def test_a_conversation_goes_on_with_the_very_tokens_it_had(llama: str, pr
     assert all(logprob <= 0 for logprob in first.sampled.logprobs)
     result = Message(role="tool", content='{"id":1042,"status":"shipped"}', tool_call_id=call.id)
     messages = (*ASKED, first.message, result)
-    second = await provider.complete(
-        Prompt(_spec(llama, 1.0), messages, TOOLS, GREEDY, previous=first.sampled, covered=len(ASKED) + 1)
+    goes_on = Prompt(
+        _spec(llama, 1.0), messages, TOOLS, GREEDY, previous=first.sampled, covered=len(ASKED) + 1, continued="one"
     )
+    second = await provider.complete(goes_on)
     assert second.sampled is not None
     before = first.sampled.prompt_ids + first.sampled.completion_ids
     # The first prompt is what a trainer would render; the second is the first, what was drawn, and what was said since.
     spec, codec = _spec(llama, 1.0), ChatMLCompact()
     assert first.sampled.prompt_ids == await provider.tokenise(spec, codec.render(ASKED, TOOLS))
     assert second.sampled.prompt_ids == before + await provider.tokenise(spec, codec.suffix((result,), closed=True))
+    # And both can be asked again from the record alone, token by token.
+    asked = begun(Prompt(_spec(llama, 1.0), ASKED, TOOLS, GREEDY), step=0, attempt=1).model_copy(update={"id": "one"})
+    calls = (answered(asked, first, 1.0), answered(begun(goes_on, step=1, attempt=1), second, 1.0))
+    record = Trajectory(
+        episode="ep", task="t", model="local", mode=EpisodeMode.LIVE, messages=(), model_calls=calls, created=utc_now()
+    )
+    replayed = replay(record, tokenisers={calls[0].version: ServerTokeniser(llama)})
+    assert [call.checked for call in replayed.calls] == [tuple(Check)] * 2, replayed
 
 
 @pytest.mark.parametrize("seed", range(4))

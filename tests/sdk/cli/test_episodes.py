@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from practicum.codecs.bodies import chat_body, completion_body, sent
+from practicum.codecs.chatml import ChatMLCompact
 from practicum.contracts.access import Approval, ApprovalStatus
 from practicum.contracts.episodes import EpisodeStatus
+from practicum.contracts.models import Disagreement, Link, ModelSpec, ModelVersion, Provider
 from practicum.contracts.tools import Effect
 from practicum.trajectories import uses
 from tests.sdk.cli.conftest import KEY, Types
@@ -240,6 +243,69 @@ def test_looking_at_trajectories(practicum: Types) -> None:
     assert "1.0 from verifier" in shown
     assert "assistant: calls erp_refund" in shown
     assert practicum("trajectories", "show", "ep1", "--json").json["format"] == "practicum-trajectory/1"
+
+
+@pytest.mark.usefixtures("trajectories")
+def test_explaining_a_trajectory(gateway: StandIn, recorded: Recorded, practicum: Types) -> None:
+    assert practicum("trajectories", "explain", "ep1").out.splitlines()[:4] == [
+        "sft: yes",
+        "preference: yes",
+        "pivot: yes",
+        "rl: yes",
+    ]
+    first, second = recorded().model_calls
+    unsure = second.model_copy(update={"candidates": ("m0", "m9")})
+    again = first.model_copy(update={"id": "m2", "parent": "m0", "by": Link.MESSAGES, "constrained": True, "step": 2})
+    anew = again.model_copy(update={"id": "m3", "disagreement": Disagreement(call="m2", shared=2, of=5)})
+    gateway.on("GET", "/v1/trajectories/ep1", recorded(model_calls=(first, unsure, again, anew)))
+    shown = practicum("trajectories", "explain", "ep1")
+    assert shown.status == 0
+    told = shown.out.splitlines()
+    assert "  a call could continue several others equally well (m1)" in told
+    assert "  a grammar held the decoding (m2, m3)" in told
+    assert "m0  step 0  smol@1  0 tokens shared, 3 new, 2 drawn  accepted" in told
+    assert "  m2  step 2  by messages  smol@1  3 tokens shared, 0 new, 2 drawn  accepted" in told
+    assert "m1  step 1  smol@1  0 tokens shared, 7 new, 1 drawn  accepted  quarantined" in told
+    assert "    could continue any of m0, m9" in told
+    assert any("2 of its 5 tokens are shared" in line for line in told)
+    as_json = practicum("trajectories", "explain", "ep1", "--json").json
+    assert [use["eligible"] for use in as_json["uses"]] == [True, True, True, False]
+    assert [call["call"] for call in as_json["calls"] if call["quarantined"]] == ["m1"]
+
+
+def test_asking_a_recorded_episode_again(gateway: StandIn, recorded: Recorded, practicum: Types) -> None:
+    call, older = recorded().model_calls
+    spec = ModelSpec(alias="local", provider=Provider.LITELLM, target="openai/gpt")
+    same = call.model_copy(update={"sent": sent(spec, chat_body(spec.target, call.messages, (), call.sampling))})
+    gateway.on("GET", "/v1/trajectories/ep1", recorded(model_calls=(same,)))
+    shown = practicum("trajectories", "replay", "ep1")
+    assert (shown.status, shown.out.splitlines()) == (
+        0,
+        ["m0  step 0  the same: request", "1 of 1 model calls compared, 0 would be asked otherwise now."],
+    )
+    gateway.on("GET", "/v1/trajectories/ep1", recorded(model_calls=(same.model_copy(update={"messages": ()}), older)))
+    shown = practicum("trajectories", "replay", "ep1")
+    assert shown.status == 1
+    assert "differs: request: 'messages' is another than was sent" in shown.out
+    assert practicum("trajectories", "replay", "ep1", "--json").json["same"] is False
+
+
+def test_the_server_of_a_recorded_model_is_found_by_its_version(
+    gateway: StandIn, recorded: Recorded, practicum: Types
+) -> None:
+    call = recorded().model_calls[0]
+    spec = ModelSpec(alias="local", provider=Provider.LLAMA_CPP, target="smol")
+    body = completion_body((1, 2, 3), call.sampling, {}, None)
+    asked = call.model_copy(update={"sent": sent(spec, body), "template_hash": ChatMLCompact().template_hash})
+    gateway.on("GET", "/v1/trajectories/ep1", recorded(model_calls=(asked,)))
+    kept = {"alias": "local", "provider": "llama_cpp", "target": "smol", "created_by": "ann", "current": True}
+    version = {**kept, "version": "smol@1", "base_url": "http://127.0.0.1:9", "created": "2026-01-01T00:00:00Z"}
+    gateway.on("GET", "/v1/models/local/versions", [ModelVersion.model_validate(version)])
+    for options in ((), ("--server", "http://127.0.0.1:9")):
+        shown = practicum("trajectories", "replay", "ep1", *options)
+        assert shown.status == 0
+        assert "the same: template, request" in shown.out
+        assert "not compared: tokens: The model server at http://127.0.0.1:9 did not tokenise" in shown.out
 
 
 @pytest.mark.usefixtures("trajectories")
