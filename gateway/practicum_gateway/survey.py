@@ -62,17 +62,17 @@ class Survey:
 
 
 async def tell(estate: Estate) -> None:
-    """Send everything to the collector again and again, and once more when cancelled."""
+    """Send everything to the collector again and again; what it stands at when cancelled is sent once all is closed."""
     telemetry = estate.main.telemetry
     survey = Survey(telemetry)
-    working = True
-    while working:
-        try:
+    try:
+        while True:
             await asyncio.sleep(_TELL_SECONDS)
-        except asyncio.CancelledError:
-            working = False
-        families = await survey.families(estate, ready=not estate.main.closing.is_set())
-        await asyncio.to_thread(telemetry.send, families)
+            await asyncio.to_thread(
+                telemetry.send, await survey.families(estate, ready=not estate.main.closing.is_set())
+            )
+    finally:
+        telemetry.keep(await survey.families(estate, ready=False))
 
 
 def _building(main: House, *, ready: bool) -> Iterator[Family]:

@@ -1,22 +1,14 @@
 """Traces, metrics and logs: OpenTelemetry with the GenAI conventions, never a word of content."""
 
-import logging
 import time
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-from opentelemetry._logs import Logger, LogRecord, SeverityNumber
 from opentelemetry.context import Context
-from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
-from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
-from opentelemetry.sdk.metrics.export import MetricsData
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import (
     Span,
     SpanKind,
@@ -31,20 +23,14 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from practicum.contracts.tools import CallStatus, Tool
 from practicum_gateway.metrics.instruments import Family
 from practicum_gateway.metrics.meter import UNKNOWN, Meter
-from practicum_gateway.metrics.otlp import as_metrics
 from practicum_gateway.metrics.process import ProcessMeter
 from practicum_gateway.metrics.requests import RequestMeter
 from practicum_gateway.passing import Passing
 
+if TYPE_CHECKING:
+    from practicum_gateway.collector import Collector
+
 _W3C = TraceContextTextMapPropagator()
-_LOG = logging.getLogger("practicum_gateway")
-_SEVERITIES = {
-    logging.DEBUG: SeverityNumber.DEBUG,
-    logging.INFO: SeverityNumber.INFO,
-    logging.WARNING: SeverityNumber.WARN,
-    logging.ERROR: SeverityNumber.ERROR,
-    logging.CRITICAL: SeverityNumber.FATAL,
-}
 _REPEATED, _OVER_BUDGET, _BROKEN_OFF = "repeated", "over_budget", "broken_off"
 _FAILED = frozenset({CallStatus.ERROR, CallStatus.UNAVAILABLE, CallStatus.IN_DOUBT})
 
@@ -69,13 +55,14 @@ class Telemetry:
         """
         self._resource = Resource.create({SERVICE_NAME: "practicum-gateway", SERVICE_VERSION: version("practicum")})
         self._provider = TracerProvider(resource=self._resource, shutdown_on_exit=False)
-        self._collector = None if endpoint is None else _Collector(endpoint, self._resource, self._provider)
+        self._collector = None if endpoint is None else _collector(endpoint, self._resource, self._provider)
         if processor is not None:
             self._provider.add_span_processor(processor)
         taken = endpoint is not None or processor is not None
         self.tracer = self._provider.get_tracer("practicum_gateway") if taken else Passing()
         self.requests = RequestMeter()
         self.process = ProcessMeter()
+        self._last: tuple[Family, ...] = ()
 
     @property
     def is_collected(self) -> bool:
@@ -85,54 +72,24 @@ class Telemetry:
     def send(self, families: Iterable[Family]) -> None:
         """Send metrics to the collector; blocks for as long as that takes."""
         if self._collector is not None:
-            self._collector.send(as_metrics(families, self._resource, self.process.started))
+            self._collector.send(families, self.process.started)
+
+    def keep(self, families: Iterable[Family]) -> None:
+        """Keep metrics to be sent when all else is closed."""
+        self._last = tuple(families)
 
     def close(self) -> None:
-        """Send what is left and stop; blocks for as long as the collector takes."""
+        """Send what is left and stop; blocks for as long as the collector takes, a few seconds at most."""
         if self._collector is not None:
+            self._collector.send(self._last, self.process.started)
             self._collector.close()
         self._provider.shutdown()
 
 
-class _Collector:
-    """Sends spans, metrics and the gateway's own log to a collector."""
+def _collector(endpoint: str, resource: Resource, spans: TracerProvider) -> "Collector":
+    from practicum_gateway.collector import Collector  # many gateways have none, and it takes a while to load
 
-    def __init__(self, endpoint: str, resource: Resource, spans: TracerProvider) -> None:
-        base = endpoint.removesuffix("/v1/traces").rstrip("/")
-        spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{base}/v1/traces")))
-        self._metrics = OTLPMetricExporter(endpoint=f"{base}/v1/metrics")
-        self._logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
-        exporter = OTLPLogExporter(endpoint=f"{base}/v1/logs")
-        self._logs.add_log_record_processor(BatchLogRecordProcessor(exporter))
-        self._handler = _LogHandler(self._logs.get_logger("practicum_gateway"))
-        _LOG.addHandler(self._handler)
-
-    def send(self, metrics: MetricsData) -> None:
-        self._metrics.export(metrics)  # pyright: ignore[reportUnknownMemberType]  # a signature of theirs
-
-    def close(self) -> None:
-        _LOG.removeHandler(self._handler)
-        self._logs.shutdown()
-        self._metrics.shutdown()  # pyright: ignore[reportUnknownMemberType]  # likewise
-
-
-class _LogHandler(logging.Handler):
-    """Passes lines of the log on as they are written: without stack traces, which may quote what was handled."""
-
-    def __init__(self, target: Logger) -> None:
-        super().__init__()
-        self._target = target
-
-    def emit(self, record: logging.LogRecord) -> None:
-        severity = _SEVERITIES.get(record.levelno, SeverityNumber.UNSPECIFIED)
-        self._target.emit(
-            LogRecord(
-                timestamp=int(record.created * 1_000_000_000),
-                severity_number=severity,
-                severity_text=record.levelname,
-                body=record.getMessage(),
-            )
-        )
+    return Collector(endpoint, resource, spans)
 
 
 def parent_of(headers: Mapping[str, str]) -> Context:
