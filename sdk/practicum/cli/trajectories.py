@@ -200,6 +200,8 @@ def show_manifest(manifest: Manifest, folder: Path) -> None:
     for file in manifest.files:
         tokens = "" if file.tokens is None else f", {file.trainable_tokens} of {file.tokens} tokens trainable"
         say(f"{folder / file.name}: {file.rows} rows of {len(file.episodes)} episodes{tokens}")
+    if unknown := sum(len(calls) for calls in manifest.quarantined.values()):
+        say(f"{unknown} model calls are in no row of tokens: which calls they continue is not known.", "yellow")
     left_out = {exclusion.episode for exclusion in manifest.excluded}
     met = left_out.union(*(file.episodes for file in manifest.files))
     skipped = f", {manifest.seen - len(met)} not chosen" if manifest.unmatched else ""

@@ -80,6 +80,8 @@ class Manifest(Value):
         files: what was written.
         composition: how many of the episodes in it bear each value of the labels that say what they are about.
         excluded: what was left out; an episode can be left out of one file alone.
+        quarantined: by episode, the model calls that are in no row of tokens, since their place among the others is not
+            known.
         models: versions of the models that answered.
         templates: SHA-256 of the chat templates that rendered the prompts, where known.
         systems: the system messages that the episodes began with; an empty one where there was none.
@@ -95,6 +97,7 @@ class Manifest(Value):
     files: tuple[ExportedFile, ...]
     composition: dict[str, dict[str, int]] = Field(default_factory=dict)
     excluded: tuple[Exclusion, ...]
+    quarantined: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     models: tuple[str, ...]
     templates: tuple[str, ...]
     systems: tuple[str, ...] = ()

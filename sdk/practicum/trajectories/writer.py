@@ -12,6 +12,7 @@ from practicum.contracts.trajectory import Trajectory, Use
 from practicum.errors import ConflictError, RequestError
 from practicum.trajectories.chat import chat_row, messages_row
 from practicum.trajectories.eligibility import accepted_calls
+from practicum.trajectories.graph import quarantined
 from practicum.trajectories.manifest import FILES, MANIFEST, Exclusion, ExportedFile, Form, Manifest
 from practicum.trajectories.opening import task_row
 from practicum.trajectories.tokens import token_rows
@@ -123,6 +124,7 @@ class Writer:
             files=files,
             composition={name: dict(sorted(found.items())) for name, found in self._composition.items()},
             excluded=tuple(self._excluded),
+            quarantined={episode: calls for file in self._files for episode, calls in file.quarantined.items()},
             models=tuple(sorted(self._models)),
             templates=tuple(sorted(self._templates - {""})),
             systems=tuple(sorted(self._systems)),
@@ -153,6 +155,7 @@ class _File:
         self.name, self.format = FILES[form]
         self.rows = self.tokens = self.trainable = 0
         self.episodes: dict[str, None] = {}
+        self.quarantined: dict[str, tuple[str, ...]] = {}
         self._tasks: set[tuple[str, str]] = set()
         self._path = folder / self.name
         self._digest = sha256()
@@ -192,6 +195,8 @@ class _File:
         rows = token_rows(trajectory)
         self.tokens += sum(len(row.input_ids) for row in rows)
         self.trainable += sum(row.trainable for row in rows)
+        if left_out := quarantined(trajectory.model_calls):
+            self.quarantined[trajectory.episode] = tuple(sorted(left_out))
         return [row.model_dump_json() for row in rows]
 
     def _task_line(self, trajectory: Trajectory) -> str:

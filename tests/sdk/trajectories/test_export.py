@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from practicum.codecs.bodies import chat_body, sent
 from practicum.contracts.base import JsonObject
+from practicum.contracts.models import ModelCall, ModelSpec, Provider, Sampling
 from practicum.contracts.trajectory import Reward, Trajectory, Use
 from practicum.errors import ConfigurationError, ConflictError, GatewayUnavailableError, RequestError
-from practicum.trajectories import Form, Manifest, chat_row, export, token_rows
-from tests.sdk.trajectories.conftest import CALL, Recorded, model_call
+from practicum.trajectories import Form, Manifest, TokenRow, chat_row, export, token_rows
+from tests.sdk.trajectories.conftest import ANSWER, CALL, FIRST, SECOND, Recorded, model_call
 
 
 def lines(path: Path) -> list[JsonObject]:
@@ -37,6 +39,38 @@ def test_both_forms_with_a_manifest(recorded: Recorded, tmp_path: Path) -> None:
     assert manifest.excluded[0].reasons == ("its reward is 0",)
     assert (manifest.seen, manifest.models, manifest.templates) == (3, ("gpt@7", "smol@1"), ("t" * 64,))
     assert manifest.query == {"suite": "orders", "min_reward": None, "held_out": False}
+
+
+def test_an_export_of_tokens_holds_no_quarantined_call(recorded: Recorded, tmp_path: Path) -> None:
+    spec = ModelSpec(alias="local", provider=Provider.LITELLM, target="openai/gpt")
+    asked = sent(spec, chat_body(spec.target, (), (), Sampling()))
+    first = model_call(0, FIRST, CALL, sent=asked)
+    unsure = model_call(1, SECOND, ANSWER, candidates=("m0", "m9"))
+    whole = recorded(episode="ep2")
+    manifest = export([recorded(model_calls=(first, unsure)), whole], tmp_path / "a", forms=(Form.TOKENS,))
+    assert manifest.quarantined == {"ep1": ("m1",)}
+    rows = lines(tmp_path / "a/tokens.jsonl")
+    assert [row["calls"] for row in rows] == [["m0"], ["m0", "m1"]]
+    assert [row["requests"] for row in rows] == [[asked.digest], ["", ""]]
+    with pytest.raises(RequestError, match="None of 1") as caught:
+        export([recorded(model_calls=(unsure,))], tmp_path / "b", forms=(Form.TOKENS,))
+    assert "whose place among the others is known" in (caught.value.mend or "")
+    with pytest.raises(RequestError, match="None of 1"):
+        export([recorded(model_calls=(first, unsure))], tmp_path / "b", forms=(Form.TOKENS,), use=Use.RL)
+
+
+def test_an_export_of_an_earlier_release_still_reads(recorded: Recorded, tmp_path: Path) -> None:
+    export([recorded()], tmp_path / "a", forms=(Form.TOKENS,))
+    manifest = json.loads((tmp_path / "a/manifest.json").read_bytes())
+    row = lines(tmp_path / "a/tokens.jsonl")[0]
+    for added in (manifest.pop("quarantined"), row.pop("calls"), row.pop("requests")):
+        assert added is not None
+    assert Manifest.model_validate(manifest).quarantined == {}
+    assert TokenRow.model_validate(row).calls == ()
+    call = recorded().model_calls[0].model_dump(mode="json")
+    for name in ("by", "candidates", "disagreement", "sent", "reasoning", "tokens_from"):
+        del call[name]
+    assert ModelCall.model_validate(call) == recorded().model_calls[0]
 
 
 def test_what_is_held_out_is_written_only_when_asked(recorded: Recorded, tmp_path: Path) -> None:
