@@ -153,10 +153,11 @@ class Site:
         )
 
     def _cleaned(self, response: HttpResponse | None) -> HttpResponse | None:
-        if response is None:
-            return None
-        headers = tuple((name, self.redact(value)) for name, value in response.headers)
-        return replace(response, headers=headers, body=redact_bytes(response.body, self.keyring.secrets()))
+        secrets = tuple(self.keyring.secrets())
+        if response is None or not secrets:
+            return response
+        headers = tuple((name, redact(value, secrets)) for name, value in response.headers)
+        return replace(response, headers=headers, body=redact_bytes(response.body, secrets))
 
 
 class _DownError(Exception):

@@ -69,7 +69,7 @@ async def retried(
         if not following.tried:
             break
         exchange, tries = following, tries + 1
-    return replace(exchange, attempts=tries)
+    return exchange if tries == exchange.attempts else replace(exchange, attempts=tries)
 
 
 def retry_after(response: HttpResponse) -> float | None:
