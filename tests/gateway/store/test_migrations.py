@@ -8,7 +8,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Column, Connection, MetaData, func, select, text
+from sqlalchemy import Column, Connection, MetaData, func, inspect, select, text
 
 from practicum_gateway.store.engine import Base, Store
 from practicum_gateway.store.metadata import metadata
@@ -51,16 +51,54 @@ def fill(connection: Connection) -> set[str]:
     return {table.name for table in tables}
 
 
-def filled_at(connection: Connection, revision: str) -> set[str]:
+def upgraded(connection: Connection, revision: str) -> None:
     config = configuration()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
+
+
+def filled_at(connection: Connection, revision: str) -> set[str]:
+    upgraded(connection, revision)
     return fill(connection)
 
 
 async def test_the_migrations_and_the_tables_say_the_same(store: Store) -> None:
     async with store.engine.connect() as connection:
         assert await connection.run_sync(differences) == []
+
+
+def shape(connection: Connection) -> dict[str, Any]:
+    """What a database knows of its tables, but for the order of columns and for what it would put into one that nobody
+    names: every insertion names them all."""
+    found = inspect(connection)
+    return {
+        table: (
+            {column["name"]: (str(column["type"]), column["nullable"]) for column in found.get_columns(table)},
+            found.get_pk_constraint(table),
+            *(
+                sorted(({**each, "dialect_options": str(options(each))} for each in kind(table)), key=str)
+                for kind in (found.get_foreign_keys, found.get_unique_constraints, found.get_indexes)
+            ),
+            sorted(found.get_check_constraints(table), key=str),
+        )
+        for table in found.get_table_names()
+    }
+
+
+def options(constraint: Any) -> dict[str, str]:
+    return {name: str(value) for name, value in constraint.get("dialect_options", {}).items()}
+
+
+async def test_a_new_store_is_made_as_its_history_would_have_made_it(empty_url: str, store: Store) -> None:
+    """`store` was made at once, the other one comes through every release."""
+    other = Store(empty_url)
+    async with other.write() as session:
+        await (await session.connection()).run_sync(upgraded, REVISIONS[0])
+    await migrate(other)
+    async with store.engine.connect() as new, other.engine.connect() as old:
+        assert await new.run_sync(shape) == await old.run_sync(shape)
+    await other.close()
+    assert head() == SCRIPTS.get_current_head()
 
 
 async def test_migrating_twice_changes_nothing(store: Store) -> None:
