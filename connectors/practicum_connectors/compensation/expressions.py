@@ -3,6 +3,7 @@
 What points nowhere has no value, and a null counts as none: whoever asks gets all of it or nothing.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ _FORM = re.compile(
     re.DOTALL,
 )
 _MOST_DEPTH = 20
+_MOST_CHARACTERS = 10_000
+"""More, all expressions of a template together, no offer holds; it is not even put together."""
 
 
 class NowhereError(Exception):
@@ -58,7 +61,7 @@ def value_of(template: JsonValue, made: Made) -> JsonValue:
     Raises:
         NowhereError: an expression leads to no value.
     """
-    return _value(template, made, _MOST_DEPTH)
+    return _Evaluation(made).value(template, _MOST_DEPTH)
 
 
 def broken(template: JsonValue) -> str | None:
@@ -89,21 +92,35 @@ def argument(made: Made, place: Place, name: str) -> JsonValue:
     raise NowhereError
 
 
-def _value(template: JsonValue, made: Made, depth: int) -> JsonValue:
-    if depth == 0:
-        raise NowhereError
-    if isinstance(template, list):
-        return [_value(item, made, depth - 1) for item in template]
-    if isinstance(template, dict):
-        return {name: _value(item, made, depth - 1) for name, item in template.items()}
-    if not isinstance(template, str):
-        return template
-    if template.startswith("$"):
-        return _evaluated(template, made)
-    whole = _EMBEDDED.fullmatch(template)
-    if whole is not None:
-        return _evaluated(whole[1], made)
-    return _EMBEDDED.sub(lambda found: _text(_evaluated(found[1], made)), template)
+@dataclass(slots=True)
+class _Evaluation:
+    """What a template comes to, as long as there is room for it."""
+
+    made: Made
+    room: int = _MOST_CHARACTERS
+
+    def value(self, template: JsonValue, depth: int) -> JsonValue:
+        if depth == 0:
+            raise NowhereError
+        if isinstance(template, list):
+            return [self.value(item, depth - 1) for item in template]
+        if isinstance(template, dict):
+            return {name: self.value(item, depth - 1) for name, item in template.items()}
+        if not isinstance(template, str):
+            return template
+        if template.startswith("$"):
+            return self._taken(template)
+        whole = _EMBEDDED.fullmatch(template)
+        if whole is not None:
+            return self._taken(whole[1])
+        return _EMBEDDED.sub(lambda found: _text(self._taken(found[1])), template)
+
+    def _taken(self, expression: str) -> JsonValue:
+        value = _evaluated(expression, self.made)
+        self.room -= len(value) if isinstance(value, str) else len(json.dumps(value))
+        if self.room < 0:
+            raise NowhereError
+        return value
 
 
 def _expressions(template: JsonValue, depth: int) -> list[str]:

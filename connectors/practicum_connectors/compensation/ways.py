@@ -115,7 +115,7 @@ class Ways:
             return said is not False
         responses = (as_node(node) for node in plan.operation.responses.values())
         linked = any("links" in node or "$ref" in node for node in responses)
-        return linked or f"{_shape(plan.operation.path)}/{{}}" in self._deletes
+        return linked or _item_shape(plan.operation.path) in self._deletes
 
     def note(self, plan: ToolPlan) -> str | None:
         """Why what is stated of undoing an operation leads to no offer; None where it does, or nothing is stated."""
@@ -180,7 +180,7 @@ class Ways:
             return None
         if plan.operation.method != "POST" or plan.tool.effect is not Effect.CREATE:
             return None
-        targets = self._deletes.get(f"{_shape(plan.operation.path)}/{{}}", [])
+        targets = self._deletes.get(_item_shape(plan.operation.path), [])
         if len(targets) != 1 or targets[0].tool.effect is not Effect.DELETE:
             return None
         *above, item = VARIABLE.findall(targets[0].operation.path)
@@ -188,7 +188,9 @@ class Ways:
         values = [*(argument(made, "path", name) for name in parents), _created(made, item)]
         arguments: JsonObject = {}
         for name, value in zip((*above, item), values, strict=True):
-            key = targets[0].key_of("path", name) or ""
+            key = targets[0].key_of("path", name)
+            if key is None:  # such as one behind a `#`, which is no part of the address
+                raise NowhereError
             arguments[key] = _as_kind(value, targets[0].arguments[key].schema)
         return Call(targets[0].tool.name, arguments)
 
@@ -221,7 +223,7 @@ def _is_marked(link: Node) -> bool:
 def _deletes_item(plan: ToolPlan, target: ToolPlan, given: Node) -> bool:
     """Whether a link leads from a POST to the DELETE of an item of its collection, which the answer names."""
     ours, theirs = plan.operation, target.operation
-    if (ours.method, theirs.method) != ("POST", "DELETE") or _shape(theirs.path) != f"{_shape(ours.path)}/{{}}":
+    if (ours.method, theirs.method) != ("POST", "DELETE") or _shape(theirs.path) != _item_shape(ours.path):
         return False
     key = target.key_of("path", VARIABLE.findall(theirs.path)[-1])
     return any(_key(target, name) == key and needs_answer(template) for name, template in given.items())
@@ -265,10 +267,10 @@ def _item_at(url: str, location: str) -> str:
 def _as_kind(value: JsonValue, schema: object) -> JsonValue:
     """A name as the number or the text that an argument asks for; a path writes both in the same way."""
     said = as_node(schema).get("type")
-    kinds = set(as_list(said)) or {said}
+    kinds = as_list(said) or [said]
     if isinstance(value, str) and "integer" in kinds and "string" not in kinds and _INTEGER.fullmatch(value):
         return int(value)
-    return str(value) if isinstance(value, int) and kinds == {"string"} else value
+    return str(value) if isinstance(value, int) and kinds == ["string"] else value
 
 
 def _names(value: object) -> bool:
@@ -303,5 +305,10 @@ def _spread(plan: ToolPlan, body: JsonValue) -> JsonObject:
 
 
 def _shape(path: str) -> str:
-    """A path whatever its variables are called."""
-    return VARIABLE.sub("{}", path.rstrip("/"))
+    """A path whatever its variables are called; a plain `{}` in it is none of them."""
+    return VARIABLE.sub("{*}", path.rstrip("/"))
+
+
+def _item_shape(path: str) -> str:
+    """The shape of the items of a collection."""
+    return f"{_shape(path)}/{{*}}"

@@ -175,16 +175,18 @@ class RequestBuilder:
         path = VARIABLE.sub(lambda match: variables[match[1]], template)
         for segment in urlsplit(path).path.split("/"):
             if leaves_its_segment(segment) or has_control_characters(segment):
-                raise self._refusal(self._in_path(variables, segment), "would leave its place in the path")
+                where = self._in_path(variables, segment)
+                raise self._refused(FieldProblem(where=where, what="would leave its place in the path"))
         other = self.routes.other(self.plan.operation.method, self.plan.operation.path, path)
         if other is not None:
-            raise self._refusal(self._in_path(variables, path), f"would reach another operation ({other})")
+            where = self._in_path(variables, path)
+            raise self._refused(FieldProblem(where=where, what=f"would reach another operation ({other})"))
         return path
 
-    def _in_path(self, variables: dict[str, str], text: str) -> Argument:
-        """The argument that stands in a part of the path, for the error."""
+    def _in_path(self, variables: dict[str, str], text: str) -> str:
+        """The argument that stands in a part of the path, for the error; a path may take none."""
         key = next((self.plan.key_of("path", name) for name, value in variables.items() if value in text), None)
-        return self.plan.arguments[key] if key else next(iter(self.plan.arguments.values()))
+        return key or next(iter(self.plan.arguments), "")
 
     def _refusal(self, argument: Argument, what: str) -> CallError:
         return self._refused(FieldProblem(where=argument.key, what=what))

@@ -91,6 +91,15 @@ def test_nesting_has_an_end() -> None:
         value_of(deep, MADE)
 
 
+def test_what_no_offer_could_hold_is_not_put_together() -> None:
+    much = Made(PLAN, MADE.arguments, MADE.url, ANSWER, {"x": "y" * 6000, "z": [1] * 6000})
+    assert value_of("$response.body#/x", much) == "y" * 6000
+    templates: list[Any] = ["{$response.body#/x}" * 2, ["$response.body#/z"]]
+    for template in templates:
+        with pytest.raises(NowhereError):
+            value_of(template, much)
+
+
 _PARTS = st.sampled_from(["$", "response", "request", ".", "body", "#", "/", "{", "}", "id", "tags", "0", "~1", "%"])
 _TEMPLATES = st.recursive(
     st.lists(_PARTS, max_size=8).map("".join) | st.none() | st.integers(),

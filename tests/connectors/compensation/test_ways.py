@@ -11,6 +11,7 @@ from practicum.contracts.connectors import ApiKeyAuth
 from practicum.contracts.tools import Compensation
 from practicum_connectors import CompiledConnector
 from practicum_connectors.calls import Sent
+from practicum_connectors.document.operations import VARIABLE
 from practicum_connectors.exchange import Delivery, HttpResponse
 from tests.connectors.documents import Json, compiled, document, operation, path
 
@@ -207,6 +208,25 @@ def test_a_document_that_goes_in_circles() -> None:
     assert offer(made, {"id": 7}, status=200) is None
     made["paths"]["/things"]["post"]["responses"] = {"200": {"$ref": "#/components/responses/r"}}
     assert offer(made, {"id": 7}, status=200) is None
+
+
+@pytest.mark.parametrize(
+    ("collection", "item"),
+    [
+        ("/things", "/things/{}"),
+        ("/things/{}", "/things/{}/{id}"),
+        ("/shops/{shop}/things", "/shops/{shop}/things/{}"),
+        ("/things#new", "/things#new/{id}"),
+    ],
+)
+def test_a_path_with_braces_that_name_nothing_loses_no_answer(collection: str, item: str) -> None:
+    links: Json = {"a": {"operationId": "removeThing", "parameters": {"id": "$response.body#/id"}}}
+    for made in (post(), post(links)):
+        connector = compiled(
+            document({collection: {"post": made}, item: {"delete": operation(operationId="removeThing")}})
+        )
+        found = offer(connector, {"id": 7}, arguments=dict.fromkeys(["name", *VARIABLE.findall(collection)], "x"))
+        assert found is None or found.arguments == {"id": "7"}
 
 
 _JUNK = st.recursive(
