@@ -90,6 +90,7 @@ from practicum_gateway.store.vault import MasterKey, Vault, new_key
 from practicum_gateway.survey import Survey, tell
 from practicum_gateway.telemetry import Telemetry
 from practicum_gateway.webhooks.answers import Answers
+from practicum_gateway.webhooks.couriers import Couriers
 from practicum_gateway.webhooks.outbox import Outbox
 from practicum_gateway.webhooks.webhooks import Webhooks
 
@@ -146,7 +147,7 @@ def _house(
     rulebook = Rulebook(store)
     outbox = Outbox(tenant, settings.public_url)
     approvals = Approvals(store, seconds=settings.approval_seconds, notices=outbox)
-    webhooks = Webhooks(store, vault, outbox)
+    webhooks = Webhooks(store, vault, outbox, Couriers(store, meter=meter))
     budgets = Budgets(store, rulebook)
     catalogue = Catalogue(store, vault, secrets_outside)
     ledger = Ledger(store)

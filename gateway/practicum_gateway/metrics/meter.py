@@ -46,6 +46,12 @@ class Meter:
         self.approvals = Counter(
             "practicum.approvals", "{approval}", "Questions to people: asked, approved, denied.", "outcome"
         )
+        self.deliveries = Counter(
+            "practicum.webhooks.deliveries",
+            "{try}",
+            "Tries to deliver messages to webhooks: delivered, failed; and messages that were given_up.",
+            "outcome",
+        )
         self.episodes = Counter(
             "practicum.episodes.ended",
             "{episode}",
@@ -95,7 +101,7 @@ class Meter:
     def families(self) -> Iterator[Family]:
         """What it stands at."""
         instruments = (
-            *(self.calls, self.gateway_seconds, self.upstream_seconds, self.retries, self.approvals, self.episodes),
-            *(self.model_seconds, self.tokens, self.cost),
+            *(self.calls, self.gateway_seconds, self.upstream_seconds, self.retries, self.approvals, self.deliveries),
+            *(self.episodes, self.model_seconds, self.tokens, self.cost),
         )
         return itertools.chain.from_iterable(instrument.families() for instrument in instruments)

@@ -19,6 +19,7 @@ from practicum.errors import PracticumError
 from practicum_connectors.sender import Sender
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.audit.who import GATEWAY
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.store.access_tables import ApprovalRow
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.webhook_tables import WebhookAnswerRow, WebhookMessageRow, WebhookRow
@@ -59,14 +60,23 @@ class _Courier:
 class Couriers:
     """Carries the messages of a store, each until it is delivered or given up: at least once, under the same id."""
 
-    def __init__(self, store: Store, *, pause: Callable[[int], float] = pause_after, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        pause: Callable[[int], float] = pause_after,
+        seconds: float = SECONDS,
+        meter: Meter | None = None,
+    ) -> None:
         """Carry nothing yet.
 
         Args:
             store: where the messages are.
             pause: seconds until the next attempt, by how many there were.
             seconds: how long a receiver may take to answer.
+            meter: counts what is delivered.
         """
+        self._meter = meter or Meter()
         self._store = store
         self._pause = pause
         self._seconds = seconds
@@ -148,6 +158,7 @@ class Couriers:
             await self._give_up(receiver, row, None)
             return
         posted = await post(sender, receiver, row.id, row.body.encode(), self._seconds)
+        self._meter.deliveries.add("delivered" if posted.attempt.ok else "failed")
         if posted.attempt.ok:
             await self._drop(row.id, posted.attempt, receiver)
             return
@@ -182,6 +193,7 @@ class Couriers:
             if attempt is not None:
                 await session.execute(_noted(receiver, attempt))
             await append(session, Deed(Action.WEBHOOK_GAVE_UP, receiver.name, "lost", details=details, who=GATEWAY))
+        self._meter.deliveries.add("given_up")
         logger.warning("webhook '%s': %s is given up after %d attempts", receiver.name, row.id, tries)
 
     async def _drop(

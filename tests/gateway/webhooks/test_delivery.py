@@ -14,6 +14,7 @@ from practicum.contracts.webhooks import NewWebhook, WebhookRequest
 from practicum_gateway.access.approvals import Approvals, Question
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.audit.log import entry_of
+from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.store.access_tables import ApprovalRow
 from practicum_gateway.store.audit_tables import AuditRow
 from practicum_gateway.store.engine import Store
@@ -37,7 +38,9 @@ class Office:
     def __init__(self, store: Store, *, public_url: str | None = None) -> None:
         self.store = store
         self.outbox = Outbox("sales", public_url)
-        self.webhooks = Webhooks(store, VAULT, self.outbox, Couriers(store, pause=lambda _: 0.02, seconds=300))
+        self.meter = Meter()
+        couriers = Couriers(store, pause=lambda _: 0.02, seconds=300, meter=self.meter)
+        self.webhooks = Webhooks(store, VAULT, self.outbox, couriers)
         self.approvals = Approvals(store, notices=self.outbox)
 
     async def add(self, url: str, name: str = "chat") -> NewWebhook:
@@ -46,6 +49,9 @@ class Office:
 
     async def ask(self, question: Question = QUESTION) -> Approval:
         return (await self.approvals.ask(question))[0]
+
+    def counted(self, outcome: str) -> float:
+        return self.meter.deliveries.families()[0].points.get((outcome,), 0)
 
     async def waiting(self) -> int:
         async with self.store.read() as session:
@@ -107,6 +113,8 @@ async def test_what_fails_is_sent_again_under_the_same_id(
     await until(lambda: len(chat.told) == 4)
     assert len({told.id for told in chat.told}) == 1
     assert [told.status for told in chat.told] == [500, 307, 429, 204]
+    await until(lambda: office.counted("delivered") == 1)
+    assert office.counted("failed") == 3
     assert "answered 500" in caplog.text
     for secret in (made.secret, made.answer_secret, "canary", '"amount"'):
         assert secret not in caplog.text
@@ -206,6 +214,7 @@ async def test_what_is_given_up_is_in_the_audit_log(
     noted = await office.noted("webhook.gave_up")
     assert [(each["actor"], each["approval"]) for each in noted] == [("gateway", gone.id), ("gateway", late.id)]
     assert (noted[0]["attempts"], noted[0]["said"]) == (1, "answered 410")
+    assert office.counted("given_up") == 2
 
 
 async def test_other_secrets_and_the_old_ones_for_a_while(office: Office, chat: Chat) -> None:
