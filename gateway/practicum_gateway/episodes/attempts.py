@@ -60,6 +60,7 @@ def answered(call: ModelCall, completed: Completed, seconds: float) -> ModelCall
             "sampling": completed.sampling or call.sampling,
             "sent": completed.sent,
             "template_hash": completed.template_hash,
+            "cached": completed.cached,
             "constrained": completed.constrained,
             "seconds": seconds,
         }

@@ -41,6 +41,7 @@ class Ask:
         definitions: the same tools as the caller defined them.
         sampling: overrides of the model's defaults.
         user: for whom, in the caller's words; the same one gets the same version of a model that is split.
+        anew: whether the model is asked even where the answer is known.
     """
 
     model: str
@@ -49,6 +50,7 @@ class Ask:
     definitions: tuple[JsonObject, ...] = ()
     sampling: Sampling = field(default_factory=Sampling)
     user: str | None = None
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,8 @@ class Chat:
         sampling = ask.sampling if stored is None else merged(stored.sampling, ask.sampling)
         # An episode keeps the version that it began with, whatever its alias names by now.
         model = stored.model if stored is not None and ask.model == stored.episode.model else ask.model
-        ask = replace(ask, sampling=sampling, user=ask.user or actor.name)
+        training = stored is not None and stored.episode.mode is EpisodeMode.TRAINING
+        ask = replace(ask, sampling=sampling, user=ask.user or actor.name, anew=training)
         prompt = await self._prompt(ask, model)
         if stored is None:
             return _Opened(prompt, begun(prompt, step=0, attempt=1), actor, ask, prompt.fallbacks)
@@ -269,6 +272,7 @@ class Chat:
             sampling=ask.sampling,
             definitions=ask.definitions,
             unit=ask.user,
+            anew=ask.anew,
         )
 
     async def _write(self, opened: _Opened, call: ModelCall) -> None:

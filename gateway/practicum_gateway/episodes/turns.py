@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from practicum.contracts.access import Role
-from practicum.contracts.episodes import CallReference, TurnReceipt, TurnRequest
+from practicum.contracts.episodes import CallReference, EpisodeMode, TurnReceipt, TurnRequest
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import Attempt, ModelCall, Usage
 from practicum.errors import EpisodeError, ModelProviderError, PracticumError
@@ -120,6 +120,7 @@ class Turns:
             tools=offer.shown,
             definitions=offer.definitions,
             sampling=stored.sampling,
+            anew=stored.episode.mode is EpisodeMode.TRAINING,
         )
         return continuing(prompt, before.one)
 

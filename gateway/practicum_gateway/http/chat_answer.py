@@ -31,6 +31,7 @@ def completion(speaker: Speaker, asked: str, completed: Completed) -> JsonObject
             {"index": 0, "message": message, "finish_reason": completed.finish_reason, "logprobs": None},
         ],
         "usage": _usage(completed.usage),
+        **({"cached": True} if completed.cached else {}),
     }
 
 

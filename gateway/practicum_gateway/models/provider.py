@@ -27,6 +27,7 @@ class Prompt:
         definitions: the same tools in OpenAI's form, as a foreign agent gave them or as the model's provider takes
             them, for a provider that passes them on.
         fallbacks: the models to ask in this one's place, in this order, where it cannot answer.
+        anew: whether the model is asked even where the answer is known.
     """
 
     spec: ModelSpec
@@ -39,6 +40,7 @@ class Prompt:
     continued: str | None = None
     definitions: tuple[JsonObject, ...] | None = None
     fallbacks: tuple[str, ...] = ()
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Completed:
         reasoning: what the model thought before it answered, where the server tells.
         sampling: how tokens were drawn, where the provider decides what nobody asked for; None where it was as asked.
         sent: how the server was asked.
+        cached: whether it is an answer that was given before, and nobody was asked.
     """
 
     message: Message
@@ -70,6 +73,7 @@ class Completed:
     reasoning: str | None = None
     sampling: Sampling | None = None
     sent: Sent | None = None
+    cached: bool = False
 
 
 class ModelProvider(Protocol):

@@ -13,6 +13,7 @@ from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Tool
 from practicum.errors import ModelProviderError, PracticumError
 from practicum_gateway.metrics.meter import Meter
+from practicum_gateway.models.answers import Answers
 from practicum_gateway.models.keyless import KeylessText, without_key
 from practicum_gateway.models.provider import Completed, ModelProvider, Prompt
 from practicum_gateway.models.registry import Registry
@@ -49,6 +50,7 @@ class Models:
         self._tracer = tracer
         self._meter = meter or Meter()
         self._rests = Rests()
+        self._answers = Answers()
         self._seconds = seconds
 
     async def prompt(
@@ -62,6 +64,7 @@ class Models:
         previous: Sampled | None = None,
         covered: int = 0,
         unit: str | None = None,
+        anew: bool = False,
     ) -> Prompt:
         """What the provider behind a model will be asked.
 
@@ -74,6 +77,7 @@ class Models:
             previous: tokens of the call that this one continues.
             covered: how many of `messages` these cover.
             unit: for whom it is, where an alias that is split shall draw a version.
+            anew: whether the model is asked even where the answer is known.
 
         Raises:
             NotFoundError: there is no such alias or version.
@@ -90,6 +94,7 @@ class Models:
             covered=covered,
             definitions=None if definitions is None else tuple(definitions),
             fallbacks=model.fallbacks,
+            anew=anew,
         )
 
     async def version(self, name: str) -> str:
@@ -128,15 +133,18 @@ class Models:
             ModelProviderError: the provider failed, or asked for rest; another try may help.
             RequestError: the provider refuses the request; another try will not help.
         """
+        if (known := self._answers.known(prompt)) is not None:
+            return known
         with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
             async with self._within(prompt):
                 answer = await self._providers[prompt.spec.provider].complete(prompt)
             completed = without_key(answer, prompt.api_key)
             self._note(span, prompt.spec, completed)
-            return completed
+        self._answers.keep(prompt, completed)
+        return completed
 
     async def stream(self, prompt: Prompt, *, episode: str | None = None) -> AsyncGenerator[str | Completed]:
-        """The model's turn in pieces of text, and last the whole of it.
+        """The model's turn in pieces of text, and last the whole of it; an answer that is known, in one piece.
 
         Args:
             prompt: what the model is asked.
@@ -146,6 +154,11 @@ class Models:
             ModelProviderError: as for `complete`; also when the answer breaks off.
             RequestError: as for `complete`.
         """
+        if (known := self._answers.known(prompt)) is not None:
+            if known.message.content:
+                yield known.message.content
+            yield known
+            return
         text = KeylessText(prompt.api_key)
         with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
             pieces = aiter(self._providers[prompt.spec.provider].stream(prompt))
@@ -155,7 +168,9 @@ class Models:
                     yield given
                 if isinstance(piece, Completed):
                     self._note(span, prompt.spec, piece)
-                    yield without_key(piece, prompt.api_key)
+                    whole = without_key(piece, prompt.api_key)
+                    self._answers.keep(prompt, whole)
+                    yield whole
 
     async def _next(self, pieces: AsyncIterator[str | Completed], prompt: Prompt) -> str | Completed | None:
         async with self._within(prompt):

@@ -22,8 +22,8 @@ def version_of(spec: ModelSpec) -> str:
 
 
 def same_model(one: ModelSpec, other: ModelSpec) -> bool:
-    """Whether two registrations are of the same model asked in the same way, wherever it is reached."""
-    where = {"version": None, "base_url": None, "api_key": None}
+    """Whether two registrations are of the same model asked in the same way, wherever it is reached and kept."""
+    where = {"version": None, "base_url": None, "api_key": None, "cache_seconds": None}
     return one.model_copy(update=where) == other.model_copy(update=where)
 
 
@@ -71,6 +71,7 @@ def info_of(spec: ModelSpec) -> ModelInfo:
         bundle=spec.bundle,
         tool_tokens=spec.tool_tokens,
         tool_profile=profile_of(spec),
+        cache_seconds=spec.cache_seconds,
     )
 
 

@@ -35,6 +35,8 @@ class ModelVersionRow(Base):
     api_key: Mapped[str | None] = mapped_column(Text)
     """The provider's key, sealed."""
     created: Mapped[datetime]
+    checked: Mapped[dict[str, JsonValue] | None]
+    """What the latest check found, since it was last registered."""
     created_by: Mapped[str] = mapped_column(String(100))
     updated: Mapped[datetime]
 

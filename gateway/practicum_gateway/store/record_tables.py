@@ -147,6 +147,8 @@ class ModelCallRow(Base):
     """How the model was asked."""
     template_hash: Mapped[str | None] = mapped_column(String(64))
     constrained: Mapped[bool]
+    cached: Mapped[bool] = mapped_column(default=False)
+    """Whether its answer was given before and kept: nobody was asked."""
     started: Mapped[datetime]
     seconds: Mapped[float] = mapped_column(Float(53))
     error: Mapped[str | None] = mapped_column(Text)

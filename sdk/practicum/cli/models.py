@@ -37,6 +37,9 @@ def add(
     tool_profile: Annotated[
         str | None, typer.Option(help="Form of its tools: openai, openai_strict, anthropic, gemini or local.")
     ] = None,
+    cache: Annotated[
+        int | None, typer.Option(min=1, help="Seconds for which the answer to the same question is given again.")
+    ] = None,
     spec: Annotated[Path | None, typer.Option(help="JSON file with further fields, such as codec or examples.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -53,6 +56,7 @@ def add(
         "sampling": sampling if sampling != Sampling() else None,
         "tool_tokens": tool_tokens,
         "tool_profile": tool_profile,
+        "cache_seconds": cache,
     }
     merged = {**fields, **{name: value for name, value in given.items() if value is not None}}
     with connect() as client:

@@ -122,6 +122,8 @@ class ModelSpec(Value):
             sets no bound; when absent, what `TOOL_TOKENS` says, and None for a bundle.
         tool_profile: in which provider's form tools are written for a litellm model; when None, by the target: that of
             OpenAI, Anthropic or Gemini where it begins with their names, else as they are.
+        cache_seconds: for how long the answer to the very same question is given again, where temperature is 0 or a
+            seed is given; never in training. None asks anew each time.
     """
 
     alias: Name
@@ -141,6 +143,7 @@ class ModelSpec(Value):
     bundle: BundleFacts | None = None
     tool_tokens: int | None = Field(default_factory=_tool_tokens, ge=1)
     tool_profile: str | None = None
+    cache_seconds: int | None = Field(default=None, ge=1, le=604_800)
 
 
 class ModelInfo(Value):
@@ -160,6 +163,7 @@ class ModelInfo(Value):
         tool_profile: in which provider's form tools are written for it; None where they are written as they are.
         split: by version, the weight with which the alias has it answer; empty where the version it names alone does.
         fallbacks: who is asked, in this order, where the alias's own model cannot answer.
+        cache_seconds: for how long the answer to the very same question is given again; None for never.
     """
 
     alias: str
@@ -175,6 +179,7 @@ class ModelInfo(Value):
     tool_profile: str | None = None
     split: dict[str, int] = Field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
+    cache_seconds: int | None = None
 
 
 class ModelVersion(ModelInfo):
@@ -289,7 +294,7 @@ class ModelCall(Value):
         step: the episode's step it belongs to; for a foreign agent, its running number.
         attempt: which try of the step this was, from 1.
         standing: whether the episode went on with this attempt.
-        model: alias asked for.
+        model: alias of the model that answered: the one asked for, or a fallback.
         version: model and adapter version that answered.
         messages: the conversation sent.
         tools: OpenAI-style tool definitions sent.
@@ -307,7 +312,9 @@ class ModelCall(Value):
         candidates: the calls that this one could continue equally well. There is no parent then: the call is
             quarantined, and nothing is trained on what joins it to another.
         disagreement: where tokens and messages name different calls, or the parent's tokens were rendered anew.
-        sent: how the model was asked; None for a failed attempt, and in records from before it was kept.
+        sent: how the model was asked; None for a failed attempt or a kept answer, and in records from before it was
+            kept.
+        cached: whether the answer was given before and kept: nobody was asked, and it took no tokens.
         started: when the request was sent.
         seconds: wall seconds it took.
         error: what went wrong, for a failed attempt.
@@ -335,6 +342,7 @@ class ModelCall(Value):
     candidates: tuple[str, ...] = ()
     disagreement: Disagreement | None = None
     sent: Sent | None = None
+    cached: bool = False
     started: datetime
     seconds: float
     error: str | None = None

@@ -148,6 +148,9 @@ def _drawn(trajectory: Trajectory) -> Iterator[Reason]:
 
 def _tokens(call: ModelCall) -> Iterator[str]:
     """What is missing of a call's tokens."""
+    if call.cached:
+        yield "an answer came from the cache"
+        return
     if call.sampled is None or not call.sampled.completion_ids:
         yield "no token ids were recorded"
         return
