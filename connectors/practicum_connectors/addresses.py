@@ -6,6 +6,8 @@ import socket
 
 _ALLOW = "Register the connector with `private_network` (--private-network) if it is meant to be reached."
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_OF_CLOUDS = (ipaddress.IPv4Network("192.0.0.0/24"), ipaddress.IPv4Network("168.63.129.16/32"))
+"""Where clouds answer their own machines with credentials and settings; not every Python takes them for private."""
 
 
 class AddressError(Exception):
@@ -48,4 +50,6 @@ def is_public(address: str) -> bool:
             return is_public(str(inner))
         if ip.is_site_local:  # what fc00::/7 was before, and still routed inside here and there
             return False
+    if any(ip in network for network in _OF_CLOUDS):
+        return False
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)

@@ -102,8 +102,11 @@ class Sender:
         except AddressError as error:
             return Exchange(Delivery.NOT_SENT, reason=str(error), mend=error.mend, tried=False)
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            reason = f"The request is not valid HTTP ({type(error).__name__})."
-            return Exchange(Delivery.NOT_SENT, reason=reason, tried=False)
+            return _invalid(error)
+        except ValueError as error:  # a header that is not ASCII, a port or a host that is none
+            if progress.started:
+                raise
+            return _invalid(error)
         except (httpx.TransportError, TimeoutError) as error:
             return _failure(request, progress, error, timeout_seconds)
 
@@ -195,6 +198,11 @@ def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
     if "content-encoding" in response.headers:
         return response.aiter_bytes()
     return aiter(cast("httpx.AsyncByteStream", response.stream))
+
+
+def _invalid(error: Exception) -> Exchange:
+    reason = f"The request is not valid HTTP ({type(error).__name__})."  # its own words may quote a secret
+    return Exchange(Delivery.NOT_SENT, reason=reason, tried=False)
 
 
 def _failure(request: HttpRequest, progress: _Progress, error: Exception, timeout_seconds: float) -> Exchange:

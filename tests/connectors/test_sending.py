@@ -81,6 +81,15 @@ async def test_a_refused_connection_is_surely_not_sent() -> None:
         assert await sent(connector, tool) == (Delivery.NOT_SENT, CallStatus.UNAVAILABLE, False)
 
 
+async def test_what_cannot_be_written_is_not_sent_and_not_quoted(system: System) -> None:
+    for url, value in ((system.url, "canäry"), (system.url, "can\nary"), ("http://xn--/", ""), ("http://h:99999/", "")):
+        sender = Sender(private_network=True)
+        exchange = await sender.send(HttpRequest("GET", url, (("Authorization", value),), None))
+        assert exchange.delivery is Delivery.NOT_SENT
+        assert (exchange.reason or "").startswith("The request is not valid HTTP (")
+        await sender.aclose()
+
+
 async def test_an_unknown_host_is_surely_not_sent() -> None:
     connector = compiled(DOCUMENT, "http://nowhere.invalid")
     assert await sent(connector, "crm_plain") == (Delivery.NOT_SENT, CallStatus.UNAVAILABLE, False)
@@ -202,6 +211,8 @@ async def test_private_addresses_are_refused_unless_allowed(system: System) -> N
         ("10.1.2.3", False),
         ("172.16.0.1", False),
         ("192.168.0.1", False),
+        ("192.0.0.192", False),
+        ("::ffff:168.63.129.16", False),
         ("169.254.169.254", False),
         ("100.64.0.1", False),
         ("0.0.0.0", False),  # noqa: S104 (an address to refuse)

@@ -92,7 +92,8 @@ def test_nesting_has_an_end() -> None:
 
 
 def test_what_no_offer_could_hold_is_not_put_together() -> None:
-    much = Made(PLAN, MADE.arguments, MADE.url, ANSWER, {"x": "y" * 6000, "z": [1] * 6000})
+    body: Any = {"x": "y" * 6000, "z": [1] * 6000}
+    much = Made(PLAN, MADE.arguments, MADE.url, ANSWER, body)
     assert value_of("$response.body#/x", much) == "y" * 6000
     templates: list[Any] = ["{$response.body#/x}" * 2, ["$response.body#/z"]]
     for template in templates:
