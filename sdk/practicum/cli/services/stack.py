@@ -306,6 +306,7 @@ class Stack:
             probe=HttpProbe(port, "/readyz"),
             # The whole environment: it is the one that calls model providers, and litellm finds their keys there.
             environment={
+                "PRACTICUM_DRAIN_SECONDS": "10",
                 **os.environ,
                 **_PYTHON_SETTINGS,
                 "PRACTICUM_TEMPORAL_ADDRESS": f"{LOOPBACK}:{self._ports.of('temporal')}",
