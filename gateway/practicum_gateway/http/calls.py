@@ -5,11 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from practicum.contracts.access import Role
+from practicum.contracts.audit import Action
 from practicum.contracts.episodes import EpisodeMode
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.contracts.trajectory import CallRecord, UndoRequest
 from practicum.errors import ForbiddenError
 from practicum_gateway.access.principals import CALLERS, Principal
+from practicum_gateway.audit.log import Deed
 from practicum_gateway.house import House
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
@@ -28,7 +30,12 @@ async def record(
 ) -> CallRecord:
     """What is recorded of a call of yours, or of an episode that you may see, and how it can be undone."""
     caller.require(*CALLERS, Role.APPROVER, to="look at calls")
-    return await house.compensations.of(await _scope(house, caller, episode), key)
+    found = await house.compensations.of(await _scope(house, caller, episode), key)
+    if found.episode is not None:  # a part of its trajectory
+        await house.audit.note(
+            Deed(Action.TRAJECTORY_READ, found.episode, episode=found.episode, details={"invocation": found.id})
+        )
+    return found
 
 
 @router.post("/undo", responses=documented(409, 429, 502))

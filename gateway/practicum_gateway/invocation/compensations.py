@@ -23,6 +23,7 @@ _UNDOABLE = frozenset({CallStatus.OK, CallStatus.IN_DOUBT})
 _NOTHING_TO_UNDO = "It changed nothing that could be undone."
 _NOT_SAID = "The system's document does not say how it is undone, or a value that this takes is missing."
 _GONE = "The tool that undid it is no longer there, or takes other arguments by now."
+_ANOTHER = "The connector of the tool that undid it was registered after the call: it may reach another system by now."
 _UNDONE = "It was undone already, or may have been: look at the system."
 
 
@@ -123,6 +124,8 @@ class Compensations:
             if offered is None:
                 return None, _NOT_SAID
             tool = await self._catalogue.tool(offered.tool)
+            if (await self._catalogue.connector(tool.connector)).created > record.started:
+                return None, _ANOTHER
             async with self._catalogue.reach(tool.connector) as connector:
                 connector.prepare(tool.name, offered.arguments)
         except (NotFoundError, CallError):

@@ -61,6 +61,11 @@ class Intent:
         """
         return hash_of_arguments(self.arguments)
 
+    def asks_the_same_as(self, other: "Intent") -> bool:
+        """Whether another intent of the same key wants the same call."""
+        wanted = (other.tool, other.arguments, other.compensates)
+        return (self.tool, self.arguments, self.compensates) == wanted
+
     def require_json(self) -> None:
         """Go on only if the arguments can travel: a JSON parser lets through NaN and half characters.
 

@@ -310,9 +310,10 @@ def _key_of(intent: Intent) -> dict[str, str]:
 
 
 def _require_same(row: InvocationRow | Row[Any], intent: Intent) -> None:
-    if (row.tool, row.arguments_hash) != (intent.tool, intent.arguments_hash):
+    wanted = (intent.tool, intent.arguments_hash, intent.compensates)
+    if (row.tool, row.arguments_hash, row.compensates) != wanted:
         raise ConflictError(
-            f"The key '{intent.key}' was used for a call of {row.tool} with other content.",
+            f"The key '{intent.key}' was used for a call of {row.tool} with other content, or to undo another.",
             mend="Use a new key for a new call; repeat a key only with the same tool and arguments.",
         )
 

@@ -119,7 +119,7 @@ class Pipeline:
             task = asyncio.create_task(self._observed(intent))
             present = self._under_way[place] = _UnderWay(intent, task)
             task.add_done_callback(lambda done: self._forget(place, done))
-        elif (present.intent.tool, present.intent.arguments) != (intent.tool, intent.arguments):
+        elif not present.intent.asks_the_same_as(intent):
             raise ConflictError(f"The key '{intent.key}' is in use by another call.", mend="Use a new key.")
         try:
             return await asyncio.shield(present.task)

@@ -26,13 +26,15 @@ async def test_the_life_of_an_episode_is_told(world: World) -> None:
     verdict = {"reward": 1.0, "source": "tests", "reason": "well done"}
     assert (await world.post(f"/v1/episodes/{episode.id}/reward", verdict)).status_code == 200
     await world.trajectory(episode)
+    of_it = {"key": f"{episode.id}/0/0", "episode": episode.id}
+    assert (await world.admin.get("/v1/calls", params=of_it)).status_code == 200
     assert await told(world, episode=episode.id) == [
         (Action.EPISODE_STARTED, "admin", "ok"),
         (Action.TOOL_CALLED, "admin", "started"),
         (Action.TOOL_FINISHED, "admin", "ok"),
         (Action.EPISODE_ENDED, "admin", "completed"),
         (Action.EPISODE_REWARDED, "admin", "ok"),
-        (Action.TRAJECTORY_READ, "admin", "ok"),
+        *[(Action.TRAJECTORY_READ, "admin", "ok")] * 2,
     ]
     (entry,) = (await world.admin.get("/v1/audit", params={"action": Action.TOOL_CALLED})).json()
     assert (entry["role"], entry["key"]) == ("agent", f"episode:{episode.id}")

@@ -13,6 +13,7 @@ from practicum.contracts.access import Outcome, Rule, RuleSet
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import ConnectorSpec, RefreshRequest
 from practicum.contracts.tools import CallStatus
+from practicum.errors import ConflictError
 from practicum_gateway.house import House
 from practicum_gateway.invocation.intent import scope_of
 from practicum_gateway.invocation.ledger import Ledger
@@ -169,3 +170,19 @@ async def test_an_offer_is_checked_against_the_tools_of_today(house: House, desk
     await house.catalogue.remove("desk")
     record = await house.compensations.of(scope_of(BOT, None), "t1")
     assert (record.undo, "no longer there" in (record.note or "")) == (None, True)
+    # Of the same name and with the same tools, and perhaps another system.
+    spec = ConnectorSpec(name="desk", document=desk.document(), base_url="http://127.0.0.1:9", private_network=True)
+    await house.catalogue.register(spec)
+    record = await house.compensations.of(scope_of(BOT, None), "t1")
+    assert (record.undo, "another system" in (record.note or "")) == (None, True)
+
+
+async def test_the_key_of_another_call_undoes_nothing(house: House, desk: Desk) -> None:
+    for key in ("t1", "t2"):
+        await house.pipeline.invoke(call("desk_open", {"title": "x"}, key=key))
+    await house.pipeline.invoke(call("desk_close", {"id": 1}, key="by-hand"))
+    undoing = await house.compensations.intent(scope_of(BOT, None), "t1", BOT, "by-hand")
+    with pytest.raises(ConflictError, match="to undo another"):
+        await house.pipeline.invoke(undoing)
+    assert desk.closed == [1]
+    assert (await house.compensations.of(scope_of(BOT, None), "t1")).undone is None
