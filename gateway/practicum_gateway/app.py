@@ -72,6 +72,7 @@ from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.invocation.preview import Previews
 from practicum_gateway.metrics.meter import Meter
+from practicum_gateway.models.checks import Checks
 from practicum_gateway.models.embeddings import Embeddings
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
@@ -217,6 +218,7 @@ def _house(
             DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew, webhooks.seal_anew)
         ),
         promotions=Promotions(store, registry),
+        checks=Checks(store, models),
         episodes=episodes,
         chat=Chat(record, models, budgets),
         trajectories=Trajectories(record, ledger),

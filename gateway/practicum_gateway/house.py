@@ -19,6 +19,7 @@ from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.invocation.preview import Previews
 from practicum_gateway.metrics.meter import Meter
+from practicum_gateway.models.checks import Checks
 from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.record.record import Record
@@ -59,6 +60,7 @@ class House:
         registry: the models.
         rotation: the keys that seal credentials.
         promotions: which of its versions a model's alias names.
+        checks: what models can do.
         episodes: episodes as their owners and drivers see them.
         chat: chat calls.
         trajectories: what episodes leave to be trained on.
@@ -89,6 +91,7 @@ class House:
     registry: Registry
     rotation: Rotation
     promotions: Promotions
+    checks: Checks
     episodes: Episodes
     chat: Chat
     trajectories: Trajectories

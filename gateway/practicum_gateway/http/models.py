@@ -1,13 +1,14 @@
 """Models: registered under an alias by an administrator, listed for everybody in OpenAI's form."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from practicum.contracts.access import Role
 from practicum.contracts.base import Value
+from practicum.contracts.checks import ModelCheck
 from practicum.contracts.comparison import ModelComparison
-from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
+from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, reference
 from practicum.contracts.promotion import Promotion, PromotionRequest
 from practicum.contracts.routing import Fallbacks, Split
 from practicum.errors import RequestError
@@ -90,6 +91,18 @@ async def add_version(alias: str, spec: ModelSpec, house: Services, caller: Call
     if spec.alias != alias:
         raise RequestError(f"The model's alias is '{spec.alias}', and it was sent to '{alias}'.")
     return await house.registry.add(spec, by=caller.name)
+
+
+@router.post("/{alias}/check")
+async def check(
+    alias: str,
+    house: Services,
+    caller: Caller,
+    version: Annotated[str | None, Query(min_length=1, max_length=LONGEST_VERSION)] = None,
+) -> ModelCheck:
+    """Ask a model three tiny things, and say what it can do and what follows from what it cannot."""
+    caller.require(to="check models")
+    return await house.checks.check(reference(alias, version))
 
 
 @router.post("/{alias}/promote", responses=documented(409))

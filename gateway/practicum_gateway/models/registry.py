@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
+from practicum.contracts.checks import ModelCheck
 from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.promotion import Change
@@ -329,7 +330,7 @@ class Registry:
         kept = spec.model_copy(update={"version": row.version})
         row.spec = _SPEC.validate_python(kept.model_dump(mode="json", exclude={"api_key"}))
         row.api_key = None if spec.api_key is None else self._vault.seal(spec.api_key, _purpose(spec.alias))
-        row.updated = now
+        row.updated, row.checked = now, None
         return kept
 
 
@@ -374,6 +375,7 @@ def _shown(row: ModelVersionRow, named: ModelRow) -> ModelVersion:
         created_by=row.created_by,
         current=row.version == named.version,
         weight=weights_of(named.split).get(row.version),
+        check=None if row.checked is None else ModelCheck.model_validate(row.checked),
     )
 
 

@@ -1,12 +1,15 @@
-"""`practicum models split` and `fallbacks`: whom an alias has answer besides the version it names."""
+"""`practicum models split`, `fallbacks` and `check`: whom an alias has answer, and what they can do."""
 
 from typing import Annotated
 
 import typer
 
 from practicum.cli.connection import connect
-from practicum.cli.output import JsonOption, say, show_json
+from practicum.cli.exits import FAILED
+from practicum.cli.output import JsonOption, say, show_json, show_table
 from practicum.cli.versions import AliasArgument
+
+_ABLE = {True: "yes", False: "no", None: "?"}
 
 
 def commands(app: typer.Typer) -> None:
@@ -23,6 +26,7 @@ def commands(app: typer.Typer) -> None:
         epilog="**Examples:**\n\n`practicum models fallbacks support spare support@v5`\n\n"
         "`practicum models fallbacks support --none`"
     )(fallbacks)
+    app.command(epilog="**Example:** `practicum models check support@v7`")(check)
 
 
 def split(
@@ -61,6 +65,25 @@ def fallbacks(
         say(f"Where '{alias}' cannot answer, {', then '.join(info.fallbacks)} is asked.")
     else:
         say(f"'{alias}' falls back on nobody.")
+
+
+def check(
+    model: Annotated[str, typer.Argument(help="ALIAS, or ALIAS@VERSION.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a model three tiny things, at most 96 tokens, and show what it can do; ends with 1 if it does not answer."""
+    with connect() as client:
+        found = client.models.check(model)
+    if as_json:
+        show_json(found)
+    else:
+        show_table(
+            ("capability", "able", "what that means"),
+            ((each.capability, _ABLE[each.able], each.said) for each in found.findings),
+            empty="Nothing was tried.",
+        )
+    if not found.healthy:
+        raise typer.Exit(FAILED)
 
 
 def _share(text: str) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from practicum.cli.services.commands import DEFAULT_STATE, StateOption
 from practicum.cli.services.signals import interruptible
 from practicum.cli.services.state import StateDirectory
 from practicum.client.call import build
+from practicum.contracts.checks import ModelCheck
 from practicum.contracts.models import ModelVersion, Sampling, reference
 from practicum.contracts.promotion import Promotion
 from practicum.evaluation import comparison_text, read_report
@@ -157,14 +158,20 @@ def _evidence(done: Promotion) -> str:
     return "; ".join(part for part in (shares, compared, done.override and f"override: {done.override}") if part)
 
 
+def _checked(found: ModelCheck) -> str:
+    lacking = [each.capability for each in found.findings if each.able is False]
+    return f"no {', '.join(lacking)}" if lacking else "all"
+
+
 def _show_versions(found: Sequence[ModelVersion]) -> None:
     show_table(
-        ("version", "current", "weight", "target", "stage", "bundle", "created", "by"),
+        ("version", "current", "weight", "checked", "target", "stage", "bundle", "created", "by"),
         (
             (
                 each.version,
                 "yes" if each.current else "",
                 each.weight,
+                each.check and _checked(each.check),
                 each.target,
                 each.bundle and each.bundle.stage,
                 each.bundle and each.bundle.digest[:12],

@@ -96,6 +96,7 @@ class AsyncModels(AsyncResource):
     add_version = AsyncEndpoint(models.add_version)
     promote = AsyncEndpoint(models.promote)
     rollback = AsyncEndpoint(models.rollback)
+    check = AsyncEndpoint(models.check)
     split = AsyncEndpoint(models.split)
     fallbacks = AsyncEndpoint(models.fallbacks)
     promotions = AsyncEndpoint(models.promotions)

@@ -97,6 +97,7 @@ class Models(Resource):
     add_version = Endpoint(models.add_version)
     promote = Endpoint(models.promote)
     rollback = Endpoint(models.rollback)
+    check = Endpoint(models.check)
     split = Endpoint(models.split)
     fallbacks = Endpoint(models.fallbacks)
     promotions = Endpoint(models.promotions)

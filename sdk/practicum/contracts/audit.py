@@ -44,6 +44,7 @@ class Action(StrEnum):
     MODEL_PROMOTED = "model.promoted"
     MODEL_ROLLED_BACK = "model.rolled_back"
     MODEL_SPLIT = "model.split"
+    MODEL_CHECKED = "model.checked"
     MODEL_FALLBACKS = "model.fallbacks"
     EPISODE_STARTED = "episode.started"
     EPISODE_ENDED = "episode.ended"

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from practicum.contracts.base import JsonObject, Name, Value
+from practicum.contracts.checks import ModelCheck
 from practicum.contracts.messages import Message
 
 _AT = "@"
@@ -190,12 +191,14 @@ class ModelVersion(ModelInfo):
         created_by: by whom.
         current: whether the alias alone, without a version, names it.
         weight: with which weight the alias has it answer while it is split; None where it has no part in a split.
+        check: what the latest check found, since it was last registered.
     """
 
     created: datetime
     created_by: str
     current: bool
     weight: int | None = None
+    check: ModelCheck | None = None
 
 
 class Usage(Value):

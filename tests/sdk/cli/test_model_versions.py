@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from practicum.contracts.checks import Capability, Finding, ModelCheck
 from practicum.contracts.models import BundleFacts, ModelInfo, ModelVersion, Provider
 from practicum.contracts.promotion import Change, Promotion
 from practicum.evaluation import compare
@@ -138,3 +139,16 @@ def test_a_split_and_fallbacks_are_one_command_each(gateway: StandIn, practicum:
         assert practicum("models", *wrong).status == 2
     assert practicum("models", "split", "local", "v1=90").status != 0, "one version is no split"
     assert len(gateway.seen) == 2
+
+
+def test_a_check_says_what_follows_and_fails_where_nobody_answers(gateway: StandIn, practicum: Types) -> None:
+    lacking = Finding(capability=Capability.TOKEN_IDS, able=False, said="no token ids: not usable for rl")
+    found = ModelCheck(version="v=1", at=NOW, healthy=True, findings=(lacking,))
+    gateway.on("POST", "/v1/models/local/check", found)
+    shown = practicum("models", "check", "local@v=1")
+    assert gateway.seen[0].query == [("version", "v=1")]
+    assert (shown.status, "no token ids: not usable for rl" in shown.out) == (0, True)
+    gateway.on("POST", "/v1/models/local/check", found.model_copy(update={"healthy": False}))
+    assert practicum("models", "check", "local").status == 1
+    gateway.on("GET", "/v1/models/local/versions", [VERSIONS[1].model_copy(update={"check": found})])
+    assert "no token_ids" in practicum("models", "versions", "local").out

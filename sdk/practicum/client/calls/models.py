@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import ConfigDict
 
-from practicum.client.call import Call, build, nothing, path, read
+from practicum.client.call import Call, build, nothing, path, query, read
 from practicum.contracts.base import Value
+from practicum.contracts.checks import ModelCheck
 from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.evaluation import EvaluationReport
-from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion
+from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.promotion import Promotion, PromotionRequest
 from practicum.contracts.routing import Fallbacks, Split
 
@@ -114,6 +115,19 @@ def promote(
         PromotionRequest, "promotion", version=version, evaluation=evaluation, against=against, override=override
     )
     return Call("POST", path("/v1/models/{}/promote", alias), read(Promotion), body=request)
+
+
+def check(name: str) -> Call[ModelCheck]:
+    """Ask a model three tiny things: whether it answers, and what it can do; one that does not answer is no error.
+
+    Args:
+        name: the model, as `alias` or `alias@version`.
+
+    Raises:
+        NotFoundError: there is no such alias or version.
+    """
+    alias, version = parted(name)
+    return Call("POST", path("/v1/models/{}/check", alias), read(ModelCheck), query=query(version=version))
 
 
 def split(alias: str, weights: Mapping[str, int]) -> Call[Promotion]:
