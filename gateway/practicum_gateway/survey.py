@@ -1,6 +1,7 @@
 """The survey: everything that is counted and measured of a running gateway, gathered when somebody asks."""
 
 import asyncio
+import math
 import shutil
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from practicum_gateway.telemetry import Telemetry
 
 _MOST_TENANTS = 100
 _GOOD_FOR_SECONDS = 5.0
+_FEW_TENANTS = 10
 _TELL_SECONDS = 30.0
 
 
@@ -35,7 +37,7 @@ class Survey:
         self._telemetry = telemetry
         self._tenant = Capped(_MOST_TENANTS)
         self._looking = asyncio.Lock()
-        self._last = _Look(-_GOOD_FOR_SECONDS, ())
+        self._last = _Look(-math.inf, ())
 
     async def families(self, estate: Estate, *, ready: bool) -> list[Family]:
         """How everything stands.
@@ -47,7 +49,8 @@ class Survey:
         counted = [(self._tenant(house.tenant), tuple(house.meter.families())) for house in estate.houses]
         written = [(self._tenant(house.tenant), house.store.writes.families()) for house in estate.houses]
         async with self._looking:
-            if time.monotonic() - self._last.at > _GOOD_FOR_SECONDS:
+            # With many tenants it is looked less often: watching must not take what there is to be watched.
+            if time.monotonic() - self._last.at > _GOOD_FOR_SECONDS * max(1.0, len(estate.houses) / _FEW_TENANTS):
                 houses = [(self._tenant(house.tenant), await _stands(house)) for house in estate.houses]
                 self._last = _Look(time.monotonic(), tuple(houses))
         return [

@@ -1,25 +1,34 @@
 """How a tenant's store stands: what waits, what runs, what is in doubt. Counted over indexes, for those who watch."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Integer,
+    ScalarSelect,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
 
 from practicum.contracts.access import ApprovalStatus
 from practicum.contracts.base import utc_now
 from practicum.contracts.episodes import EpisodeStatus
 from practicum_gateway.store.access_tables import ApprovalRow
 from practicum_gateway.store.audit_tables import AuditRow
-from practicum_gateway.store.engine import Store
+from practicum_gateway.store.engine import Base, Store, UtcDateTime
 from practicum_gateway.store.ledger_tables import InvocationRow
 from practicum_gateway.store.record_tables import EpisodeRow
 from practicum_gateway.store.webhook_tables import WebhookMessageRow, WebhookRow
 
 _IN_DOUBT = "in_doubt"
-_SQLITE_BYTES = text("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-_SCHEMA_BYTES = text(
-    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class "
-    "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
+_SQLITE_BYTES = "(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)"
+_SCHEMA_BYTES = (
+    "(SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class "
+    "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace)"
 )
 
 
@@ -53,35 +62,35 @@ class Standing:
 
 
 async def standing_of(store: Store) -> Standing:
-    """How a store stands now."""
-    return await store.look(_counted)
+    """How a store stands now, in one statement."""
+    query, now = _EMBEDDED if store.is_embedded else _ON_SERVER, utc_now()
+    found = await store.look(lambda connection: connection.execute(query, {"now": now}).mappings().one())
+    counted: dict[str, Any] = {**found}
+    oldest = counted.pop("oldest")
+    waited = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
+    return Standing(oldest=waited, **{name: int(count or 0) for name, count in counted.items()})
 
 
-def _counted(connection: Connection) -> Standing:
-    now = utc_now()
+def _count(row: type[Base], *where: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.count()).select_from(row).where(*where).scalar_subquery()
+
+
+def _query(size: str) -> Executable:
+    now = bindparam("now", type_=UtcDateTime())
     unanswered = ApprovalRow.status == ApprovalStatus.PENDING
-    asked = select(func.count(), func.min(ApprovalRow.created)).where(unanswered, ApprovalRow.expires > now)
-    pending, oldest = connection.execute(asked).one()
-    late = select(func.count()).select_from(ApprovalRow).where(unanswered, ApprovalRow.expires <= now)
-    alive = (EpisodeStatus.RUNNING, EpisodeStatus.WAITING)
-    episodes = select(EpisodeRow.status, func.count()).where(EpisodeRow.status.in_(alive)).group_by(EpisodeRow.status)
-    by_status: dict[str, int] = {row[0]: row[1] for row in connection.execute(episodes)}
-    doubtful = select(func.count()).select_from(InvocationRow).where(InvocationRow.state == _IN_DOUBT)
-    due = select(func.count()).select_from(WebhookMessageRow).where(WebhookMessageRow.due <= now)
-    on_server = connection.dialect.name == "postgresql"
-    return Standing(
-        pending=pending,
-        oldest=_seconds_since(oldest, now),
-        expired=connection.scalar(late) or 0,
-        running=by_status.get(EpisodeStatus.RUNNING, 0),
-        waiting=by_status.get(EpisodeStatus.WAITING, 0),
-        in_doubt=connection.scalar(doubtful) or 0,
-        messages=connection.scalar(due) or 0,
-        failures=connection.scalar(select(func.max(WebhookRow.failures))) or 0,
-        entries=connection.scalar(select(func.max(AuditRow.sequence))) or 0,
-        size=int(connection.scalar(_SCHEMA_BYTES if on_server else _SQLITE_BYTES) or 0),
+    oldest = select(func.min(ApprovalRow.created)).where(unanswered, ApprovalRow.expires > now)
+    return select(
+        _count(ApprovalRow, unanswered, ApprovalRow.expires > now).label("pending"),
+        oldest.scalar_subquery().label("oldest"),
+        _count(ApprovalRow, unanswered, ApprovalRow.expires <= now).label("expired"),
+        _count(EpisodeRow, EpisodeRow.status == EpisodeStatus.RUNNING).label("running"),
+        _count(EpisodeRow, EpisodeRow.status == EpisodeStatus.WAITING).label("waiting"),
+        _count(InvocationRow, InvocationRow.state == _IN_DOUBT).label("in_doubt"),
+        _count(WebhookMessageRow, WebhookMessageRow.due <= now).label("messages"),
+        select(func.max(WebhookRow.failures)).scalar_subquery().label("failures"),
+        select(func.max(AuditRow.sequence)).scalar_subquery().label("entries"),
+        literal_column(size, Integer).label("size"),
     )
 
 
-def _seconds_since(moment: datetime | None, now: datetime) -> float:
-    return 0.0 if moment is None else max(0.0, (now - moment).total_seconds())
+_EMBEDDED, _ON_SERVER = _query(_SQLITE_BYTES), _query(_SCHEMA_BYTES)
