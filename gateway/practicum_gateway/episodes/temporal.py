@@ -116,7 +116,8 @@ class Workflows:
             await handle.cancel(rpc_timeout=_RPC)
 
     async def _handle(self, episode: str) -> "WorkflowHandle[Any, Any]":
-        return (await self._connected()).get_workflow_handle(workflow_id(episode))
+        handle: WorkflowHandle[Any, Any] = (await self._connected()).get_workflow_handle(workflow_id(episode))
+        return handle
 
     async def _connected(self) -> "Client":
         if self._address is None:
