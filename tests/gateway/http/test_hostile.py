@@ -88,16 +88,25 @@ FREE = {
 }
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/connectors"): {"name": "x", "document": {}},
+    ("PUT", "/v1/connectors/{name}"): {"name": "somewhere", "document": {}},
+    ("POST", "/v1/connectors/{name}/compare"): {"name": "somewhere", "document": {}},
     ("POST", "/v1/connectors/{name}/refresh"): {},
     ("POST", "/v1/connectors/{name}/accept"): {"digest": "0"},
     ("PUT", "/v1/rules"): {"rules": []},
+    ("POST", "/v1/rules/check"): {"rules": []},
     ("POST", "/v1/rules/explain"): {"tool": "x"},
+    ("POST", "/v1/webhooks"): {"name": "w", "url": "https://w.example"},
+    ("POST", "/v1/webhooks/{name}/rotate"): {},
+    ("POST", "/v1/calls/undo"): {"key": "k"},
     ("POST", "/v1/approvals/{approval_id}"): {"approve": True, "arguments_hash": "0" * 64},
     ("POST", "/v1/audit/erase"): {"subject": "ann", "reason": "none"},
     ("POST", "/v1/keys"): {"principal": "me", "role": "admin"},
     ("POST", "/v1/keys/{key_id}/rotate"): {},
     ("POST", "/v1/tenants"): {"name": "mine"},
     ("POST", "/v1/models"): {"alias": "m", "provider": "litellm", "target": "x"},
+    ("POST", "/v1/models/{alias}/compare"): {"alias": "x", "provider": "litellm", "target": "x"},
+    ("PUT", "/v1/models/{alias}/fallbacks"): {"fallbacks": []},
+    ("PUT", "/v1/models/{alias}/split"): {"weights": {"1": 1, "2": 1}},
     ("POST", "/v1/models/{alias}/versions"): {"alias": "x", "provider": "litellm", "target": "x"},
     ("POST", "/v1/models/{alias}/promote"): {"version": "1"},
     ("POST", "/v1/episodes"): {"task": "t", "model": "m"},
@@ -114,16 +123,24 @@ BODIES: dict[tuple[str, str], Any] = {
 }
 
 
+SIGNED = {("POST", "/v1/approvals/{approval_id}/callback")}
+"""Known by a signature, and by no key."""
+QUERIES = {("GET", "/v1/calls"): {"key": "k"}}
+
+
 async def test_an_agents_key_opens_no_other_door(gateway: httpx.AsyncClient, house: House, shop: Shop) -> None:
     await house.catalogue.register(spec_of(shop))
     agent = bearing((await house.keys.issue(KeyRequest(principal="bot", role=Role.AGENT))).key)
     every = set(await doors(gateway))
     assert every >= FREE
     before = (await gateway.get("/v1/audit/head")).json()["sequence"]
-    for method, path in sorted(every - FREE):
-        answer = await gateway.request(method, somewhere(path), json=BODIES.get((method, path)), headers=agent)
-        # What is an episode's is answered as what is not there: whether it is there is nobody's business.
-        hidden = path.startswith(("/v1/episodes/", "/v1/trajectories/", "/v1/approvals/"))
+    for method, path in sorted(every - FREE - SIGNED):
+        door = (method, path)
+        answer = await gateway.request(
+            method, somewhere(path), params=QUERIES.get(door), json=BODIES.get(door), headers=agent
+        )
+        # What is somebody's is answered as what is not there: whether it is there is nobody's business.
+        hidden = path.startswith(("/v1/calls", "/v1/episodes/", "/v1/trajectories/", "/v1/approvals/"))
         assert answer.status_code == 403 or (hidden and answer.status_code == 404), (method, path, answer.text)
         assert problem_of(answer).code in {"forbidden", "not_found", "access"}
     told = (await gateway.get("/v1/audit", params={"action": "access.refused", "limit": 1000})).json()

@@ -63,6 +63,24 @@ GARBLED = {
     "HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "TLS": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
     "nonsense": f"{CANARY}\r\n\r\n",
+    "a folded line": put("Authorization: K", "X: a", " b"),
+    "a bare LF": put("Authorization: K", "X: a\nX-Y: b"),
+    "a control character": put("Authorization: K", "X: a\x01"),
+    "the same length twice": put("Authorization: K", "Content-Length: 2", "Content-Length: 2", body=b"{}"),
+    "a hexadecimal length": put("Authorization: K", "Content-Length: 0x2", body=b"{}"),
+    "no length": put("Authorization: K", "Content-Length: ", body=b"{}"),
+    "the same coding twice": put("Authorization: K", *["Transfer-Encoding: chunked"] * 2, body=b"0\r\n\r\n"),
+    "no coding": put("Authorization: K", "Transfer-Encoding: identity", body=b"{}"),
+    "a coding of old": put("Authorization: K", "Transfer-Encoding: chunked", body=b"0\r\n\r\n", version="1.0"),
+    "a header without a name": put("Authorization: K", ": b"),
+    "a tab in the target": "GET /v1/\ttools HTTP/1.1\r\nHost: gateway\r\n\r\n",
+    "HTTP/1.2": "GET /v1/tools HTTP/1.2\r\nHost: gateway\r\n\r\n",
+    "bare LFs": "GET /v1/tools HTTP/1.1\nHost: gateway\n\n",
+} | {
+    f"the chunks {chunks!r}": put(
+        "Authorization: K", "Content-Type: application/json", "Transfer-Encoding: chunked", body=chunks
+    )
+    for chunks in (b"2\r\n{}X\r\n", b"-1\r\n", b"0x1\r\n{\r\n", b"\r\n", b"1" * 17 + b"\r\n", b"2 2\r\n{}\r\n")
 }
 
 
@@ -119,12 +137,13 @@ async def test_no_spelling_of_a_path_leads_around_the_door(url: str, path: str) 
 
 
 async def test_methods_that_nobody_offers_are_problems(url: str, key: str) -> None:
-    for method in ("TRACE", "CONNECT", "OPTIONS", "PATCH", "PROPFIND", "GETT", "get"):
+    offered = dict.fromkeys(("TRACE", "OPTIONS", "PATCH", "PROPFIND"), 405) | dict.fromkeys(("GETT", "get"), 400)
+    for method, status in offered.items():
         (answer,) = await say(url, head(method, "/v1/keys", key, f"X-Canary: {CANARY}", "Connection: close"))
-        assert (answer.status, answer.problem.code) == (405, "request"), method
+        assert (answer.status, answer.problem.code) == (status, "request"), method
         assert CANARY not in answer.body.decode()
     (answer,) = await say(url, head("CONNECT", "other:443", key, "Connection: close"))
-    assert answer.status == 404
+    assert (answer.status, answer.problem.code) == (400, "request")
 
 
 async def test_a_page_of_another_site_gets_nothing(url: str) -> None:
@@ -158,6 +177,14 @@ async def test_requests_sent_together_are_answered_one_by_one(url: str, key: str
         head("DELETE", "/v1/keys/boot_admin", key),
     )
     assert [answer.status for answer in await say(url, b"".join(together))] == [200, 401, 404, 200]
+    await answers_still(url, key)
+
+
+async def test_garbage_behind_a_request_takes_nothing_from_its_answer(url: str, key: str) -> None:
+    (answer,) = await say(
+        url, head("GET", "/v1/rules", key) + b"GARBAGE\r\n\r\n" + head("DELETE", "/v1/keys/boot_admin", key)
+    )
+    assert (answer.status, answer.body[:8], "connection: close" in answer.head) == (200, b'{"rules"', True)
     await answers_still(url, key)
 
 
