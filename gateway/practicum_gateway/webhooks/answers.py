@@ -1,5 +1,6 @@
 """Answers through webhooks: known by their signature alone, taken once, and from nobody who asked."""
 
+import re
 import time
 import unicodedata
 from urllib.parse import quote, unquote
@@ -19,6 +20,8 @@ from practicum_gateway.webhooks.receivers import Receiver
 from practicum_gateway.webhooks.signatures import Envelope, is_signed, new_secret
 
 _LONGEST_NAME = 100
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""What prints, and shows nothing; all else that shows nothing is refused for not printing."""
 _UNENCODED = "@|+"  # and letters, digits and _.-~, which are never encoded
 
 
@@ -119,4 +122,6 @@ def _require_other(person: str, requested_by: str) -> None:
 
 
 def _plain(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).strip().casefold()
+    """A name without what nobody sees: its case, its spaces and the signs that are drawn as nothing."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(_UNSEEN.sub("", folded).split())

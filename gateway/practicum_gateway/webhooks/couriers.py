@@ -66,6 +66,7 @@ class Couriers:
         *,
         pause: Callable[[int], float] = pause_after,
         seconds: float = SECONDS,
+        trouble: float = _TROUBLE_SECONDS,
         meter: Meter | None = None,
     ) -> None:
         """Carry nothing yet.
@@ -74,12 +75,14 @@ class Couriers:
             store: where the messages are.
             pause: seconds until the next attempt, by how many there were.
             seconds: how long a receiver may take to answer.
+            trouble: seconds until a courier begins again that could not go on.
             meter: counts what is delivered.
         """
         self._meter = meter or Meter()
         self._store = store
         self._pause = pause
         self._seconds = seconds
+        self._trouble = trouble
         self._couriers: dict[str, _Courier] = {}
 
     def start(self, receiver: Receiver) -> None:
@@ -87,7 +90,6 @@ class Couriers:
         courier = self._couriers[receiver.name] = _Courier(receiver)
         # In a context of its own: what it does later is not done by who registered the webhook.
         courier.task = asyncio.create_task(self._carry(courier), context=contextvars.Context())
-        courier.task.add_done_callback(_ended)
 
     async def stop(self, name: str) -> None:
         """Carry to it no longer; what is under way is given up."""
@@ -107,19 +109,26 @@ class Couriers:
             courier.bell.set()
 
     async def _carry(self, courier: _Courier) -> None:
-        sender = sender_of(courier.receiver)
-        try:
+        """Make rounds, and begin again with new connections after whatever was not foreseen."""
+        while True:
+            try:
+                await self._rounds(courier)
+            except Exception as error:  # noqa: BLE001  # the boundary: its own words are left out, they may quote a secret
+                name, kind = courier.receiver.name, type(error).__name__
+                logger.error("messages of webhook '%s' wait %g s: unexpected %s", name, self._trouble, kind)  # noqa: TRY400
+            await asyncio.sleep(self._trouble)
+
+    async def _rounds(self, courier: _Courier) -> None:
+        async with contextlib.aclosing(sender_of(courier.receiver)) as sender:
             while True:
                 courier.bell.clear()
                 try:
                     seconds = await self._round(courier.receiver, sender)
                 except (SQLAlchemyError, PracticumError, OSError) as error:
                     logger.warning("messages of webhook '%s' wait: %s", courier.receiver.name, type(error).__name__)
-                    seconds = _TROUBLE_SECONDS
+                    seconds = self._trouble
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(courier.bell.wait(), seconds)
-        finally:
-            await sender.aclose()
 
     async def _round(self, receiver: Receiver, sender: Sender) -> float:
         """Carry what is due; says how many seconds nothing will be."""
@@ -211,12 +220,6 @@ class Couriers:
         if found is not None:
             async with self._store.write() as session:
                 await session.execute(delete(WebhookAnswerRow).where(*old))
-
-
-def _ended(task: asyncio.Task[None]) -> None:
-    error = None if task.cancelled() else task.exception()
-    if error is not None:  # its own words are left out, they may quote a secret
-        logger.error("messages of a webhook wait for the next start: unexpected %s", type(error).__name__)
 
 
 def _noted(receiver: Receiver, attempt: WebhookAttempt) -> Update:

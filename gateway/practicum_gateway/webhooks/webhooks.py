@@ -171,14 +171,19 @@ class Webhooks:
             NotFoundError: there is none of that name.
         """
         async with self._changing:
-            self._found(name)
+            receiver = self._found(name)
             await self._couriers.stop(name)
             del self._receivers[name]
-            async with self._store.write() as session:
-                await session.execute(delete(WebhookRow).where(WebhookRow.name == name))
-                await session.execute(delete(WebhookMessageRow).where(WebhookMessageRow.webhook == name))
-                await session.execute(delete(WebhookAnswerRow).where(WebhookAnswerRow.webhook == name))
-                await append(session, Deed(Action.WEBHOOK_REMOVED, name))
+            try:
+                async with self._store.write() as session:
+                    await session.execute(delete(WebhookRow).where(WebhookRow.name == name))
+                    await session.execute(delete(WebhookMessageRow).where(WebhookMessageRow.webhook == name))
+                    await session.execute(delete(WebhookAnswerRow).where(WebhookAnswerRow.webhook == name))
+                    await append(session, Deed(Action.WEBHOOK_REMOVED, name))
+            except BaseException:  # it is still there
+                self._receivers[name] = receiver
+                self._couriers.start(receiver)
+                raise
 
     async def seal_anew(self) -> int:
         """Seal every webhook that an older key sealed under the present one; how many they were."""

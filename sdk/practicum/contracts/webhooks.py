@@ -35,8 +35,12 @@ class WebhookRequest(Value):
 
     @model_validator(mode="after")
     def _is_safe(self) -> Self:
-        parts = urlsplit(self.url)  # raises ValueError for what is no address
-        if not parts.hostname or len(parts.hostname) > _LONGEST_HOST or parts.port == 0:
+        try:
+            parts = urlsplit(self.url)
+            port = parts.port
+        except ValueError:
+            raise ValueError("it is no address") from None  # its own words may quote a secret
+        if not parts.hostname or len(parts.hostname) > _LONGEST_HOST or port == 0:
             raise ValueError("the address has no host, one that is too long, or a port that is none")
         if parts.username is not None or parts.password is not None or parts.fragment:
             raise ValueError("the address holds a user name, a password or a fragment")

@@ -160,7 +160,7 @@ async def test_what_is_not_signed_is_told_nothing(
 async def test_what_is_signed_and_does_not_fit(bridge: Bridge) -> None:
     asked, other = await bridge.asked(), await bridge.asked("k2")
     url, said = asked["answer_url"], answer_of(asked)
-    for person in ("Grace", " grace ", "GRACE", "\uff27race"):
+    for person in ("Grace", " grace ", "GRACE", "\uff27race", "Gra\u034fce", "G race", "Grace\ufe0f"):
         refused = await bridge.answer(url, said | {"answered_by": person})
         assert (refused.status_code, refused.json()["code"]) == (403, "forbidden"), person
     assert (await bridge.answer(url, answer_of(other))).status_code == 422, "the address is not signed"

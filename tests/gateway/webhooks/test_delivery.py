@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select, text, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from practicum.contracts.access import Approval, ApprovalAnswer, Role
 from practicum.contracts.base import utc_now
@@ -134,6 +135,36 @@ async def test_a_slow_and_a_dead_receiver_hold_up_nobody(office: Office, chat: C
     assert listed["dead"].last is not None
     assert "cannot be reached" in listed["dead"].last.said
     assert listed["first"].waiting == 2
+
+
+async def test_a_courier_begins_again_after_what_nobody_foresaw(
+    store: Store, chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
+    def pause(tries: int) -> float:
+        raise ValueError(f"canary {tries}")
+
+    office = Office(store)
+    office.webhooks = Webhooks(store, VAULT, office.outbox, Couriers(store, pause=pause, trouble=0.02))
+    await office.add(chat.url)
+    chat.moods = [500, 500]
+    await office.ask()
+    await until(lambda: len(chat.arrived("approval.requested")) == 1)
+    await office.webhooks.close()
+    assert caplog.text.count("messages of webhook 'chat' wait 0.02 s: unexpected ValueError") == 2
+    assert "canary" not in caplog.text
+
+
+async def test_a_webhook_that_could_not_be_removed_is_still_there(office: Office, chat: Chat) -> None:
+    await office.add(chat.url)
+    async with office.store.write() as session:
+        await session.execute(text("ALTER TABLE webhook_answers RENAME TO away"))
+    with pytest.raises(SQLAlchemyError):
+        await office.webhooks.remove("chat")
+    async with office.store.write() as session:
+        await session.execute(text("ALTER TABLE away RENAME TO webhook_answers"))
+    await office.ask()
+    await until(lambda: chat.kinds == ["approval.requested"])
+    await office.webhooks.remove("chat")
 
 
 async def test_what_a_gateway_left_undelivered_the_next_one_delivers(store: Store, chat: Chat) -> None:

@@ -65,6 +65,7 @@ REFUSED = (
     {"url": "ftp://hooks.example.com/x", "private_network": True},
     {"url": "https://", "private_network": True},
     {"url": "https://hooks.example.com:0/", "private_network": True},
+    {"url": "https://ada:secret/", "private_network": True},
     {"name": "sales.chat", "url": "https://hooks.example.com/"},
 )
 
