@@ -22,6 +22,9 @@ _MOST_BYTES = 1024 * 1024
 _MARGIN_SHARE = 0.8
 """The share of its life after which a token is exchanged."""
 
+_LONGEST_LIFE = 10**9
+"""More seconds than any token lives; what says otherwise may not even fit into a float."""
+
 Post = Callable[[str, JsonObject], Awaitable[HttpResponse]]
 """Posts to a path without a token."""
 
@@ -146,6 +149,8 @@ class OpenBao:
         self._token: Token | None = None
         self._until = float("inf")
         self._logging_in = asyncio.Lock()
+        self._logins = 0
+        self._failure: SecretSourceError | None = None
 
     async def ask(
         self, method: str, path: str, body: JsonObject | None = None, *, namespace: str | None = None
@@ -175,16 +180,28 @@ class OpenBao:
         await self._sender.aclose()
 
     async def _current(self, refused: Token | None = None) -> tuple[Token, bool]:
-        """A token, and whether it was had just now."""
+        """A token, and whether it was had just now; one login answers all who wait for it, also that there is none."""
+        before = self._logins
         async with self._logging_in:
             known = self._token
             if known is not None and known is not refused and self._clock.now() < self._until:
                 return known, False
-            token = await self._login.token(self._post)
+            if self._failure is not None and self._logins != before:
+                raise SecretSourceError(self._failure.detail, mend=self._failure.mend)
+            self._failure, token = None, await self._log_in()
             self._token = token
             life = float("inf") if token.seconds is None else token.seconds * _MARGIN_SHARE
             self._until = self._clock.now() + life
             return token, True
+
+    async def _log_in(self) -> Token:
+        try:
+            return await self._login.token(self._post)
+        except SecretSourceError as error:
+            self._failure = error
+            raise
+        finally:
+            self._logins += 1
 
     async def _post(self, path: str, body: JsonObject) -> HttpResponse:
         return await self._send("POST", path, body, None, None)
@@ -266,7 +283,7 @@ def _logged_in(response: HttpResponse, method: str) -> Token:
             f"The vault refuses the gateway's {method} login ({response.status}).",
             mend="Check PRACTICUM_VAULT_ROLE and what goes with it.",
         )
-    return Token(value, float(life) if isinstance(life, int) and life > 0 else None)
+    return Token(value, float(min(life, _LONGEST_LIFE)) if isinstance(life, int) and life > 0 else None)
 
 
 def _json(response: HttpResponse) -> JsonObject:

@@ -67,13 +67,16 @@ class Secrets:
             RequestError: it is no reference, its store is not configured, or there is nothing to read.
             SecretSourceError: its store cannot be asked.
         """
+        return await self._resolved(reference, fresh=fresh, patient=True)
+
+    async def _resolved(self, reference: str, *, fresh: bool, patient: bool) -> str:
         parsed = self._parsed(reference)
         kept = self._kept.setdefault(reference, _Kept())
         seen = kept.read
         async with kept.lock:
             # Whoever waited while somebody else read it takes what that one read.
             if kept.read == seen and (fresh or self._clock.now() >= kept.until):
-                if kept.failure is not None and not fresh and self._clock.now() < kept.failed + _PAUSE_SECONDS:
+                if kept.failure is not None and patient and self._clock.now() < kept.failed + _PAUSE_SECONDS:
                     raise type(kept.failure)(kept.failure.detail, mend=kept.failure.mend)
                 await self._read(parsed, kept)
             return kept.value
@@ -86,7 +89,7 @@ class Secrets:
             SecretSourceError: its store cannot be asked.
         """
         for reference in references:
-            await self.resolve(reference, True)
+            await self._resolved(reference, fresh=True, patient=False)  # it may have been written just now
 
     async def _read(self, reference: SecretReference, kept: _Kept) -> None:
         kept.until = float("-inf")  # nothing that could not be read again goes on being used

@@ -10,7 +10,7 @@ from practicum.errors import ConfigurationError
 from practicum_gateway.secrets.openbao import OpenBao
 from practicum_gateway.store.vault import LocalMasterKey, Sealer
 
-_WRAPPED = re.compile(r"vault:v(\d+):.+")
+_WRAPPED = re.compile(r"vault:v([0-9]{1,9}):.+")
 _PROBE = "a probe"
 
 

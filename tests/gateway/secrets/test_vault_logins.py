@@ -24,6 +24,7 @@ class Stand:
     def __init__(self) -> None:
         self.logins = 0
         self.mood = 0
+        self.lease = 3600
         self.url = ""
         self.good: set[str] = set()
 
@@ -38,7 +39,7 @@ class Stand:
                 return JSONResponse({"errors": ["permission denied"]}, 403)
             token = f"t{self.logins}"
             self.good.add(token)
-            return {"auth": {"client_token": token, "lease_duration": 3600, "renewable": True}}
+            return {"auth": {"client_token": token, "lease_duration": self.lease, "renewable": True}}
 
         @app.get("/v1/secret/data/{path:path}")
         async def read(path: str, request: Request) -> Any:
@@ -98,9 +99,24 @@ async def test_a_token_file_is_read_anew_once_it_was_refused(stand: Stand, tmp_p
     stand.good = {"two"}
     file.write_text("two")
     assert await source.read(SECRET) == "of crm"
-    other = OpenBao(stand.url, AppRole("approle", "r", "secret-canary"))
-    with pytest.raises(SecretSourceError, match="refuses the gateway's AppRole login") as refused:
-        await KvSecrets(other, "secret", "").read(SECRET)
-    assert "canary" not in str(refused.value)
+    file.write_text("tw\N{LATIN SMALL LETTER O WITH DIAERESIS}-canary")
+    with pytest.raises(SecretSourceError, match="not valid HTTP") as unsendable:
+        await KvSecrets(OpenBao(stand.url, TokenFile(file)), "secret", "").read(SECRET)
+    assert "canary" not in str(unsendable.value)
     await bao.aclose()
+
+
+async def test_a_login_that_is_refused_is_tried_once_for_all_who_wait(stand: Stand, tmp_path: Path) -> None:
+    other = OpenBao(stand.url, AppRole("approle", "r", "secret-canary"))
+    source = KvSecrets(other, "secret", "")
+    for logins in (1, 2):
+        refused = await asyncio.gather(*(source.read(SECRET) for _ in range(16)), return_exceptions=True)
+        assert {type(each) for each in refused} == {SecretSourceError}
+        assert {"AppRole login" in str(each) and "canary" not in str(each) for each in refused} == {True}
+        assert stand.logins == logins
     await other.aclose()
+    (tmp_path / "jwt").write_text("pod-token")
+    stand.lease = 10**400
+    odd = OpenBao(stand.url, Kubernetes("kubernetes", "practicum", tmp_path / "jwt"))
+    assert await KvSecrets(odd, "secret", "").read(SECRET) == "of crm"
+    await odd.aclose()

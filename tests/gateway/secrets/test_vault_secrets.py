@@ -129,7 +129,12 @@ async def test_a_store_that_is_down_is_not_asked_by_each_who_waits() -> None:
     for _ in range(3):
         with pytest.raises(SecretSourceError, match="It is down"):
             await secrets.resolve("secret://vault/a")
-    assert asked == ["secret://vault/a"]
+    with pytest.raises(SecretSourceError, match="It is down"):
+        await secrets.resolve("secret://vault/a", True)
+    assert asked == ["secret://vault/a"], "nor by calls whose credential was refused"
+    with pytest.raises(SecretSourceError, match="It is down"):
+        await secrets.require(["secret://vault/a"])
+    assert len(asked) == 2, "but by who registers it"
     time[0] = 10.0
     assert await secrets.resolve("secret://vault/a") == "up"
 
