@@ -97,7 +97,7 @@ class _Planning:
         webhooks = [found for webhook in wanted.webhooks or () if (found := self._webhook(webhook))]
         rules = [*self._rules()]
         held = held_by(connectors)
-        denied = Difference(where="denied", after=[f"{name}.*" for name in held])
+        denied = Difference(where="denied", after=[*rule_change(wanted, present).held(held).rules[0].tools])
         hold = (
             [self._step(What.RULES, HOLD, Do.HOLD).model_copy(update={"fields": (denied,)})] if rules and held else []
         )

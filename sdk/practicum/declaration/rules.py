@@ -33,8 +33,12 @@ class RuleChange:
         )
 
     def held(self, connectors: Sequence[str]) -> RuleSet:
-        """The rules in force until the new ones come: calls of these connectors are denied, all else is as before."""
-        tools = tuple(f"{name}.*" for name in connectors)
+        """The rules in force until the new ones come: calls of these connectors are denied, all else is as before.
+
+        What an apply that did not come to its end has left denied goes on being denied.
+        """
+        left = next((rule.tools for rule in self.present.rules if rule.id == HOLD), ())
+        tools = tuple(dict.fromkeys((*left, *(f"{name}.*" for name in connectors))))
         hold = Rule(id=HOLD, tools=tools, outcome=Outcome.DENY)
         return self.present.model_copy(update={"rules": (hold, *_without_hold(self.present.rules))})
 

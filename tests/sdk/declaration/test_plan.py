@@ -61,12 +61,13 @@ def test_where_the_rules_stay_nothing_is_held_and_where_nothing_differs_nothing_
     assert planned(wish, Present(rules=rules, connectors={"erp": same()})) == Plan()
 
 
-def test_a_hold_that_an_apply_left_is_taken_away_by_the_next() -> None:
+def test_a_hold_that_an_apply_left_stays_until_the_new_rules_come() -> None:
     wish = wanted(connectors=(ERP,), rules=(ALLOW,))
     left = rule_change(wish, Present()).held(("erp",))
     again = planned(wish, Present(rules=left, connectors={"erp": same()}))
     assert told(again) == ["change rules"]
-    assert rule_change(wish, Present(rules=left)).held(("crm",)).rules[0].tools == ("crm.*",)
+    more = rule_change(wish, Present(rules=left)).held(("crm",)).rules
+    assert [(rule.id, rule.tools) for rule in more] == [(HOLD, ("erp.*", "crm.*"))]
 
 
 def test_another_credential_holds_no_calls_and_another_address_does() -> None:
