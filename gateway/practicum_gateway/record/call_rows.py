@@ -41,11 +41,19 @@ def own_row(episode: str, call: ModelCall, place: Place, toolset: str) -> dict[s
     return _row(episode, call, place, toolset) | {"context": None, "fingerprint": None, "messages_shared": None}
 
 
-def chat_row(episode: str, call: ModelCall, place: Place, toolset: str) -> dict[str, Any]:
-    """The row of a foreign agent's call, whose conversation it holds itself."""
+def chat_row(episode: str, call: ModelCall, place: Place, toolset: str, *, asked: str = "") -> dict[str, Any]:
+    """The row of a foreign agent's call, whose conversation it holds itself.
+
+    Args:
+        episode: the episode.
+        call: the call.
+        place: where it stands.
+        toolset: the tools it was offered.
+        asked: fingerprint of its messages, where it is known already.
+    """
     fingerprint = None
     if call.response is not None:
-        *_, fingerprint = fingerprints((*call.messages, call.response))
+        *_, fingerprint = fingerprints((*(() if asked else call.messages), call.response), asked)
     return _row(episode, call, place, toolset) | {
         "context": [as_json(message) for message in call.messages[place.covered :]],
         "messages_shared": place.covered,

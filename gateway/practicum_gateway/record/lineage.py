@@ -5,8 +5,7 @@ A parent is never guessed: where several calls fit equally well, there is none, 
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sqlalchemy import Connection, Row, Table, bindparam, literal, select
@@ -14,7 +13,7 @@ from sqlalchemy import Connection, Row, Table, bindparam, literal, select
 from practicum.contracts.messages import Message
 from practicum.contracts.models import Attempt, Disagreement, Link, ModelCall, Sampled
 from practicum_gateway.record.canonical import fingerprints
-from practicum_gateway.record.tokens import PackedTokens, packed_ids, unpack
+from practicum_gateway.record.tokens import PackedTokens, TokenMemory, packed_ids, shared_ids, unpack
 from practicum_gateway.store.record_tables import ModelCallRow
 
 CALLS = cast("Table", ModelCallRow.__table__)
@@ -71,12 +70,14 @@ class Before:
         covered: how many messages the conversation of each has, response included.
         silent: those of them whose server told no tokens.
         one: the call, where there is exactly one.
+        asked: fingerprint of the conversation that is asked; empty where it was not made.
     """
 
     calls: tuple[str, ...] = ()
     covered: int = 0
     silent: tuple[str, ...] = ()
     one: Continued | None = None
+    asked: str = ""
 
 
 NOTHING = Before()
@@ -116,30 +117,30 @@ class Fit:
     covered: int
 
 
-def before_step(connection: Connection, episode: str, step: int) -> Before:
+def before_step(connection: Connection, memory: TokenMemory, episode: str, step: int) -> Before:
     """What the turn of a step continues: the accepted turn of the step before."""
-    return _before(connection, connection.execute(_OF_STEP, {"of": episode, "at": step - 1}).all())
+    return _before(connection, memory, connection.execute(_OF_STEP, {"of": episode, "at": step - 1}).all())
 
 
-def before_chat(connection: Connection, episode: str, messages: Sequence[Message]) -> Before:
+def before_chat(connection: Connection, memory: TokenMemory, episode: str, messages: Sequence[Message]) -> Before:
     """What a conversation continues: the calls whose conversation, response included, is its longest first part."""
-    spoken = [
-        fingerprint
-        for message, fingerprint in zip(messages, fingerprints(messages), strict=True)
-        if message.role == "assistant"
-    ]
+    marks = list(fingerprints(messages))
+    spoken = [mark for message, mark in zip(messages, marks, strict=True) if message.role == "assistant"]
     if not spoken:
         return NOTHING
     rows = connection.execute(_SPOKEN, {"of": episode, "spoken": spoken}).all()
     longest = max((row.length for row in rows), default=0)
-    return _before(connection, [row for row in rows if row.length == longest])
+    return replace(_before(connection, memory, [row for row in rows if row.length == longest]), asked=marks[-1])
 
 
-def tokens_of(connection: Connection, call: str) -> Sampled | None:
+def tokens_of(connection: Connection, memory: TokenMemory, call: str) -> Sampled | None:
     """The tokens of a call, put together from those of the calls it continues."""
-    sampled: Sampled | None = None
+    sampled = memory.get(call)
+    if sampled is not None:
+        return sampled
     for link in connection.execute(_LINKS, {"call": call}):
         sampled = unpacked(link, sampled)
+    memory.keep(call, sampled)
     return sampled
 
 
@@ -160,11 +161,12 @@ def own_place(call: ModelCall, before: Before) -> Place:
     return Place() if before.one is None else _by_messages(call, before.one)
 
 
-def place(connection: Connection, episode: str, call: ModelCall, before: Before) -> Place:
+def place(connection: Connection, memory: TokenMemory, episode: str, call: ModelCall, before: Before) -> Place:
     """The place of a foreign agent's call, answered or failed.
 
     Args:
         connection: within the transaction that writes the call.
+        memory: of tokens.
         episode: the episode.
         call: the call.
         before: what it continues by its messages.
@@ -180,7 +182,7 @@ def place(connection: Connection, episode: str, call: ModelCall, before: Before)
         by=found.by,
         disagreement=found.disagreement,
         covered=found.covered,
-        sampled=tokens_of(connection, found.parent),
+        sampled=tokens_of(connection, memory, found.parent),
     )
 
 
@@ -232,19 +234,17 @@ def _disagreement(call: ModelCall, one: Continued | None) -> Disagreement:
         return Disagreement(call=None)
     if call.sampled is None or one.sampled is None:
         return Disagreement(call=one.call)
-    theirs = one.sampled.prompt_ids + one.sampled.completion_ids
-    pairs = zip(call.sampled.prompt_ids, theirs, strict=False)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return Disagreement(call=one.call, shared=shared, of=len(theirs))
+    of = len(one.sampled.prompt_ids) + len(one.sampled.completion_ids)
+    return Disagreement(call=one.call, shared=shared_ids(call.sampled.prompt_ids, one.sampled), of=of)
 
 
-def _before(connection: Connection, rows: Sequence[Any]) -> Before:
+def _before(connection: Connection, memory: TokenMemory, rows: Sequence[Any]) -> Before:
     if not rows:
         return NOTHING
     covered, one = rows[0].length + 1, None
     if len(rows) == 1:
         (row,) = rows
-        one = Continued(row.id, row.model, row.version, row.toolset, covered, tokens_of(connection, row.id))
+        one = Continued(row.id, row.model, row.version, row.toolset, covered, tokens_of(connection, memory, row.id))
     silent = tuple(row.id for row in rows if row.ids_hash is None)
     return Before(tuple(row.id for row in rows), covered, silent, one)
 

@@ -20,6 +20,7 @@ from practicum.errors import EpisodeError, NotFoundError
 from practicum_gateway.record.call_rows import calls_of, chat_row, event_data, own_row, usage_of
 from practicum_gateway.record.events import Events, append_event_on
 from practicum_gateway.record.lineage import CALLS, Before, before_chat, before_step, own_place, place
+from practicum_gateway.record.tokens import TokenMemory
 from practicum_gateway.record.toolsets import Toolsets
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.record_tables import EpisodeRow, MessageRow, ModelCallRow
@@ -50,6 +51,7 @@ class ModelCallRecords:
         self._store = store
         self._toolsets = toolsets
         self._events = events
+        self._memory = TokenMemory()
 
     async def begin_turn(self, episode: str, step: int, attempt: int) -> int:
         """Say that an own turn is begun.
@@ -117,6 +119,7 @@ class ModelCallRecords:
             standing = Attempt.SUPERSEDED
             row["standing"] = standing
             await self._store.change(lambda connection: connection.execute(_INSERT_CALL, row))
+        self._memory.keep(call.id, call.sampled)
         self._events.announce(episode)
         return standing
 
@@ -134,10 +137,11 @@ class ModelCallRecords:
         toolset = await self._toolsets.keep(call.tools)
 
         def added(connection: Connection) -> Attempt:
-            found = place(connection, episode, call, before)
-            return _add(connection, chat_row(episode, call, found, toolset), call)
+            found = place(connection, self._memory, episode, call, before)
+            return _add(connection, chat_row(episode, call, found, toolset, asked=before.asked), call)
 
         standing = await self._store.change(added)
+        self._memory.keep(call.id, call.sampled)
         self._events.announce(episode)
         return standing
 
@@ -160,11 +164,11 @@ class ModelCallRecords:
 
     async def before_step(self, episode: str, step: int) -> Before:
         """The call that the turn of a step continues: the accepted one of the step before."""
-        return await self._store.look(lambda connection: before_step(connection, episode, step))
+        return await self._store.look(lambda connection: before_step(connection, self._memory, episode, step))
 
     async def before_chat(self, episode: str, messages: Sequence[Message]) -> Before:
         """The calls whose conversation is the longest first part of a foreign agent's."""
-        return await self._store.look(lambda connection: before_chat(connection, episode, messages))
+        return await self._store.look(lambda connection: before_chat(connection, self._memory, episode, messages))
 
     async def of_episode(self, episode: str, transcript: Sequence[Message]) -> tuple[ModelCall, ...]:
         """Every attempt of an episode, in the order in which they were begun.

@@ -1,8 +1,10 @@
-"""Token ids and logprobs as they are kept: exact, compact, and without what the parent call already holds. Pure."""
+"""Token ids and logprobs as they are kept: exact, compact, and without what the parent call already holds."""
 
 import struct
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from practicum.contracts.models import Sampled
@@ -30,19 +32,56 @@ class PackedTokens:
 
 def pack(sampled: Sampled, parent: Sampled | None) -> PackedTokens:
     """The tokens of a call, less what its prompt shares with its parent's."""
-    shared = 0
-    if parent is not None:
-        before = parent.prompt_ids + parent.completion_ids
-        for mine, theirs in zip(sampled.prompt_ids, before, strict=False):
-            if mine != theirs:
-                break
-            shared += 1
+    shared = 0 if parent is None else shared_ids(sampled.prompt_ids, parent)
     return PackedTokens(
         prompt_shared=shared,
         prompt_ids=packed_ids(sampled.prompt_ids[shared:]),
         completion_ids=packed_ids(sampled.completion_ids),
         logprobs=_packed(_LOGPROBS, sampled.logprobs),
     )
+
+
+def shared_ids(prompt: Sequence[int], parent: Sampled) -> int:
+    """How many leading ids a prompt has in common with a call, its prompt and completion."""
+    before = parent.prompt_ids + parent.completion_ids
+    if tuple(prompt[: len(before)]) == before:
+        return len(before)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(prompt, before, strict=False)))
+
+
+class TokenMemory:
+    """The tokens of the calls met last, so that those of a long conversation are not put together at every turn."""
+
+    def __init__(self, most: int = 500_000) -> None:
+        """Remember nothing yet.
+
+        Args:
+            most: ids that are remembered, of all calls together.
+        """
+        self._most = most
+        self._held = 0
+        self._known: OrderedDict[str, Sampled] = OrderedDict()
+
+    def get(self, call: str) -> Sampled | None:
+        """The tokens of a call, if it is remembered; they never change."""
+        found = self._known.get(call)
+        if found is not None:
+            self._known.move_to_end(call)
+        return found
+
+    def keep(self, call: str, sampled: Sampled | None) -> None:
+        """Remember a call that was written down."""
+        if sampled is None or call in self._known:
+            return
+        self._known[call] = sampled
+        self._held += _size(sampled)
+        while self._held > self._most:
+            _, forgotten = self._known.popitem(last=False)
+            self._held -= _size(forgotten)
+
+
+def _size(sampled: Sampled) -> int:
+    return len(sampled.prompt_ids) + len(sampled.completion_ids)
 
 
 def unpack(packed: PackedTokens, parent: Sampled | None) -> Sampled:

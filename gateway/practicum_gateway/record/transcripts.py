@@ -1,6 +1,8 @@
 """Transcripts: the accepted conversation of an episode's own turns."""
 
-from sqlalchemy import select
+from typing import cast
+
+from sqlalchemy import Connection, Table, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from practicum.contracts.base import utc_now
@@ -10,6 +12,12 @@ from practicum_gateway.record.values import Line, Transcript, as_json, line_of
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.record_tables import MessageRow
 
+_LINES = cast("Table", MessageRow.__table__)
+_OF = _LINES.c.episode == bindparam("of")
+_ALL = select(_LINES).where(_OF).order_by(_LINES.c.position)
+_OF_STEP = _ALL.where(_LINES.c.step == bindparam("at"))
+_STATUS = select(_LINES.c.status).where(_OF, _LINES.c.position == bindparam("at"))
+_INSERT = insert(_LINES)
 _OWN = (CallStatus.OK, CallStatus.ERROR, CallStatus.DENIED)
 """How a call can end without a system: a search among the tools is answered here, the others are refused."""
 
@@ -23,21 +31,13 @@ class TranscriptRecords:
 
     async def load(self, episode: str) -> Transcript:
         """The transcript as far as it was written; empty for an episode that has none."""
-        async with self._store.read() as session:
-            rows = await session.scalars(
-                select(MessageRow).where(MessageRow.episode == episode).order_by(MessageRow.position)
-            )
-            return Transcript(tuple(line_of(row) for row in rows))
+        rows = await self._store.look(lambda at: at.execute(_ALL, {"of": episode}).all())
+        return Transcript(tuple(line_of(row) for row in rows))
 
     async def step(self, episode: str, step: int) -> tuple[Line, ...]:
         """The lines of one step: the turn, then the calls that are settled."""
-        async with self._store.read() as session:
-            rows = await session.scalars(
-                select(MessageRow)
-                .where(MessageRow.episode == episode, MessageRow.step == step)
-                .order_by(MessageRow.position)
-            )
-            return tuple(line_of(row) for row in rows)
+        rows = await self._store.look(lambda at: at.execute(_OF_STEP, {"of": episode, "at": step}).all())
+        return tuple(line_of(row) for row in rows)
 
     async def settle(self, episode: str, turn: Line, call: int, observation: Observation, text: str) -> CallStatus:
         """Write down how a call of a turn ended, at the place kept for it; the first outcome stands.
@@ -54,26 +54,30 @@ class TranscriptRecords:
         """
         position = turn.position + 1 + call
         message = Message(role="tool", content=text, tool_call_id=turn.message.tool_calls[call].id)
-        row = MessageRow(
-            episode=episode,
-            position=position,
-            message=as_json(message),
-            step=turn.step,
-            call=call,
-            status=observation.status,
-            observation=as_json(observation) if _never_sent(observation) else None,
-            created=utc_now(),
-        )
+        place = {"of": episode, "at": position}
+        row = {
+            "episode": episode,
+            "position": position,
+            "message": as_json(message),
+            "step": turn.step,
+            "call": call,
+            "status": observation.status,
+            "observation": as_json(observation) if _never_sent(observation) else None,
+            "created": utc_now(),
+        }
+
+        def settled(at: Connection) -> str | None:
+            known = at.execute(_STATUS, place).one_or_none()
+            if known is None:
+                at.execute(_INSERT, row)
+            return observation.status if known is None else known.status
+
         try:
-            async with self._store.write() as session:
-                known = await session.get(MessageRow, (episode, position))
-                if known is None:
-                    session.add(row)
+            stands = await self._store.change(settled)
         except IntegrityError:
             # Another replica settled it at the same moment.
-            async with self._store.read() as session:
-                known = await session.get(MessageRow, (episode, position))
-        return observation.status if known is None else CallStatus(known.status or observation.status)
+            stands = await self._store.look(lambda at: at.execute(_STATUS, place).scalar_one())
+        return CallStatus(stands or observation.status)
 
 
 def _never_sent(observation: Observation) -> bool:

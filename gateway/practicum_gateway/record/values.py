@@ -167,7 +167,7 @@ def episode_of(row: EpisodeRow | Row[Any]) -> Episode:
     )
 
 
-def line_of(row: MessageRow) -> Line:
+def line_of(row: MessageRow | Row[Any]) -> Line:
     """The transcript line a row holds."""
     return Line(
         position=row.position,

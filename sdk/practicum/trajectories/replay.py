@@ -127,6 +127,8 @@ def _checks(
 def _unknown(call: ModelCall) -> None:
     if call.response is None:
         raise _Unknown("it was not answered, and of a failed attempt the request is not kept")
+    if call.cached:
+        raise _Unknown("nobody was asked: an answer that was kept was given again")
     raise _Unknown("it was recorded before requests were kept")
 
 

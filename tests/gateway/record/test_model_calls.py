@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from sqlalchemy import null, update
 
 from practicum.contracts.episodes import Cause, EpisodeResult, EpisodeStatus
 from practicum.contracts.messages import Message, ToolCall
@@ -12,6 +13,7 @@ from practicum.contracts.tools import CallStatus, Observation
 from practicum_gateway.record.lineage import NOTHING
 from practicum_gateway.record.record import Record
 from practicum_gateway.store.engine import Store
+from practicum_gateway.store.record_tables import ModelCallRow
 from tests.gateway.record.conftest import OPENING, Begin, made, said
 
 
@@ -105,6 +107,32 @@ async def test_token_ids_of_a_long_chain_come_back_whole(record: Record, begin: 
         (None, None),
         *((call.id, Link.TOKENS) for call in calls[:-1]),
     ]
+
+
+async def test_calls_of_an_earlier_release_come_back_whole(record: Record, store: Store, begin: Begin) -> None:
+    """They say nothing of how many messages are their parent's, for that was its whole conversation."""
+    episode = await begin(())
+    asked, answer = Message(role="user", content="a"), said("x")
+    sampled = Sampled(prompt_ids=(1, 2), completion_ids=(3,), logprobs=(-1.0,))
+    first = made((asked,), answer, sampled=sampled)
+    await record.model_calls.add_chat(episode, first, NOTHING)
+    longer = (asked, answer, asked)
+    before = await record.model_calls.before_chat(episode, longer)
+    after = Sampled(prompt_ids=(1, 2, 3, 4), completion_ids=(5,), logprobs=(-1.0,))
+    second = made(longer, said("y"), step=1, sampled=after)
+    await record.model_calls.add_chat(episode, second, before)
+    async with store.write() as session:
+        added = ("messages_shared", "link", "candidates", "ids_length", "ids_hash", "sent")
+        await session.execute(update(ModelCallRow).values(dict.fromkeys(added, null())))
+    found = await Record(store).model_calls.of_episode(episode, ())
+    assert found == (first, second.model_copy(update={"parent": first.id}))
+    # And a running episode goes on from them.
+    whole = (*longer, said("y"), asked)
+    then = await record.model_calls.before_chat(episode, whole)
+    on = Sampled(prompt_ids=(1, 2, 3, 4, 5, 6), completion_ids=(7,), logprobs=(-1.0,))
+    await record.model_calls.add_chat(episode, made(whole, said("z"), step=2, sampled=on), then)
+    third = (await record.model_calls.of_episode(episode, ()))[2]
+    assert (third.parent, third.by, third.messages, third.sampled) == (second.id, Link.TOKENS, whole, on)
 
 
 async def test_an_own_turn_whose_history_was_rendered_anew_says_so(record: Record, begin: Begin) -> None:

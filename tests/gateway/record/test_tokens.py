@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from practicum.contracts.models import Sampled
-from practicum_gateway.record.tokens import PackedTokens, pack, unpack
+from practicum_gateway.record.tokens import PackedTokens, TokenMemory, pack, unpack
 
 IDS = st.lists(st.integers(0, 2**32 - 1), max_size=20).map(tuple)
 LOGPROBS = st.floats(max_value=0.0, allow_nan=False, allow_infinity=False)
@@ -36,3 +36,16 @@ def test_what_the_parent_holds_is_not_kept_again(parent: Sampled, added: tuple[i
 def test_a_parent_that_is_too_short_is_noticed() -> None:
     with pytest.raises(ValueError, match="shares 3 ids"):
         unpack(PackedTokens(3, b"", b"", b""), Sampled(prompt_ids=(1,), completion_ids=(2,), logprobs=(0.0,)))
+
+
+def test_the_calls_met_last_are_remembered() -> None:
+    one, other = (Sampled(prompt_ids=(1, 2), completion_ids=(3,), logprobs=(0.0,)) for _ in range(2))
+    memory = TokenMemory(most=7)
+    memory.keep("a", one)
+    memory.keep("b", other)
+    memory.keep("none", None)
+    assert memory.get("a") is one
+    memory.keep("c", one)
+    assert (memory.get("a"), memory.get("b"), memory.get("c"), memory.get("none")) == (one, None, one, None)
+    memory.keep("long", Sampled(prompt_ids=(1,) * 8, completion_ids=(), logprobs=()))
+    assert (memory.get("a"), memory.get("long")) == (None, None)

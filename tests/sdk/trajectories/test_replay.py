@@ -135,6 +135,7 @@ def test_what_cannot_be_compared_says_why(recorded: Recorded) -> None:
     calls = (
         model_call(0, None, CALL, id="old"),
         model_call(1, None, CALL, id="failed", response=None, standing=Attempt.FAILED),
+        model_call(1, None, CALL, id="kept", cached=True),
         first.model_copy(update={"id": "lost", "sampled": None}),
         first.model_copy(update={"id": "strange", "sent": strange}),
         second.model_copy(update={"id": "alone"}),
@@ -142,6 +143,7 @@ def test_what_cannot_be_compared_says_why(recorded: Recorded) -> None:
     found = {call.call: call for call in replay(recorded(model_calls=calls), tokenisers={"smol@1": toy}).calls}
     assert found["old"].unchecked == ("request: it was recorded before requests were kept",)
     assert "of a failed attempt" in found["failed"].unchecked[0]
+    assert "nobody was asked" in found["kept"].unchecked[0]
     assert found["lost"].unchecked == (
         "request: the ids of its prompt are not kept",
         "tokens: the ids of its prompt are not kept",
