@@ -1,28 +1,36 @@
 """`practicum apply`: makes a gateway what a file in version control says it should be."""
 
+import signal
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from time import monotonic
+from types import FrameType
 from typing import Annotated
 
 import typer
 
-from practicum.cli.applying import Applying, Ended, State
+from practicum.cli.applying import Applying, Course, Ended, State
 from practicum.cli.declared import declared_in
 from practicum.cli.differences import name_of, show_plan
-from practicum.cli.exits import FAILED
+from practicum.cli.exits import FAILED, INTERRUPTED
 from practicum.cli.gateways import Gateways
-from practicum.cli.output import JsonOption, say, show_json
+from practicum.cli.output import JsonOption, remark, say, show_json
 from practicum.contracts.base import Value
 from practicum.contracts.problems import Problem
 from practicum.contracts.tenants import MAIN
-from practicum.declaration import Left, Plan, Present, WantedTenant, What, planned, rule_change
-from practicum.errors import ConflictError, PracticumError
+from practicum.declaration import HOLD, Left, Plan, Present, WantedTenant, What, planned, rule_change
+from practicum.errors import ConflictError
 
 EPILOG = (
     "**Exit status:** of a dry run 0 where nothing differs and 1 where something does; else 1 where a breaking change "
-    "waits for a decision.\n\n"
+    "waits for a decision, and 130 where it was interrupted.\n\n"
     "**Keys:** the main tenant's is that of the environment; every other tenant names the place of its own.\n\n"
     "**Examples:**\n\n`practicum apply practicum.yaml --dry-run`\n\n`practicum apply practicum.yaml --yes`"
 )
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ONE_WISH_SECONDS = 1.0
+"""What ends a command for somebody, such as `timeout`, may say so twice at once."""
 
 
 class Applied(Value):
@@ -32,11 +40,13 @@ class Applied(Value):
         steps: each step and how it ended.
         left: what is left as it is.
         error: what went wrong with the step that failed.
+        denied: connectors whose calls go on being denied until it is run again.
     """
 
     steps: tuple[Ended, ...]
     left: tuple[Left, ...] = ()
     error: Problem | None = None
+    denied: tuple[str, ...] = ()
 
 
 def apply(
@@ -67,8 +77,9 @@ def apply(
             _confirm(as_json=as_json)
         rules = {wanted.name: rule_change(wanted, now[wanted.name]) for wanted in tenants}
         applying = Applying(gateways, {each.name: each for each in tenants}, rules, accept=accept_breaking)
-        ended, error = applying.do(plan, _say_nothing if as_json else _tell)
-    _conclude(ended, plan.left, error, as_json=as_json)
+        with _in_order() as stop:
+            course = applying.do(plan, _say_nothing if as_json else _tell, stop)
+    _conclude(course, plan.left, as_json=as_json)
 
 
 def _plan(
@@ -111,7 +122,7 @@ def _refuse(plan: Plan) -> None:
     refused = [step for step in plan.steps if step.refused is not None]
     if refused:
         raise ConflictError(
-            f"Nothing was done: {'; '.join(f'{step.what} {step.name}: {step.refused}' for step in refused)}.",
+            f"Nothing was done: {'; '.join(f'{name_of(step)}: {step.refused}' for step in refused)}.",
             mend="Mend that first, or take it out of the file.",
         )
 
@@ -130,21 +141,56 @@ def _tell(ended: Ended) -> None:
     say(f"{ended.state.replace('_', ' ')}: {name_of(ended.step)}")
 
 
-def _conclude(ended: tuple[Ended, ...], left: tuple[Left, ...], error: PracticumError | None, *, as_json: bool) -> None:
+@contextmanager
+def _in_order() -> Generator[Callable[[], bool]]:
+    """Whether somebody asked us to end: the step under way comes to its end first, so that it is known how it ended."""
+    caught: list[float] = []
+
+    def take(_number: int, _frame: FrameType | None) -> None:
+        if not caught:
+            caught.append(monotonic())
+            remark("ending after this step; once more ends at once, and leaves open how the step ended")
+        elif monotonic() - caught[0] > _ONE_WISH_SECONDS:
+            raise KeyboardInterrupt
+
+    former = {number: signal.signal(number, take) for number in _ENDING}
+    try:
+        yield lambda: bool(caught)
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _conclude(course: Course, left: tuple[Left, ...], *, as_json: bool) -> None:
     """Say how it ended; the status says it too.
 
     Raises:
         PracticumError: the error of the step that failed.
-        typer.Exit: something waits for a decision.
+        typer.Exit: something waits for a decision, or it was interrupted.
     """
+    ended, error = course.ended, course.error
     if as_json:
-        show_json(Applied(steps=ended, left=left, error=None if error is None else error.problem()))
+        problem = None if error is None else error.problem()
+        show_json(Applied(steps=ended, left=left, error=problem, denied=course.denied))
+    else:
+        _tell_of_the_rest(course)
     if error is not None:
-        if not as_json:
-            for each in ended:
-                if each.state is State.NOT_DONE:
-                    _tell(each)
-            say("What is done stays done. Mend what is told below and run it again: it goes on from there.")
         raise error
+    if any(each.state is State.NOT_DONE for each in ended):
+        raise typer.Exit(INTERRUPTED)
     if any(each.state is State.WAITS for each in ended):
         raise typer.Exit(FAILED)
+
+
+def _tell_of_the_rest(course: Course) -> None:
+    """What was not done, what that leaves, and what to do about it."""
+    rest = [each for each in course.ended if each.state is State.NOT_DONE]
+    for each in rest:
+        _tell(each)
+    if rest or course.error is not None:
+        how = "Run it again" if course.error is None else "Mend what is told below and run it again"
+        say(f"What is done stays done. {how}: it goes on from there.")
+    if course.denied:
+        say(f"Until then the rule {HOLD} denies the calls of {', '.join(course.denied)}.")
+    if any(each.state is State.WAITS for each in course.ended):
+        say("What breaks calls is held; everything else is in force. --accept-breaking puts it in force too.")

@@ -1,7 +1,7 @@
 """Does the steps of a plan, one after the other, and says of each how it ended."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
@@ -9,7 +9,7 @@ from practicum.cli.gateways import Gateways
 from practicum.client import Practicum
 from practicum.contracts.base import Value
 from practicum.contracts.connectors import ConnectorSpec, RefreshReport
-from practicum.declaration import Do, Plan, RuleChange, Step, WantedTenant, What, held_by
+from practicum.declaration import Do, Plan, RuleChange, Step, WantedTenant, What, denied_by, held_by
 from practicum.errors import ConflictError, PracticumError
 
 T = TypeVar("T")
@@ -34,6 +34,21 @@ class Ended(Value):
     state: State
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How the steps of a plan went.
+
+    Attributes:
+        ended: each step and how it ended.
+        error: of the step that failed.
+        denied: connectors whose calls go on being denied until a repeat comes to its end.
+    """
+
+    ended: tuple[Ended, ...]
+    error: PracticumError | None = None
+    denied: tuple[str, ...] = ()
+
+
 class Applying:
     """A plan on its way."""
 
@@ -54,28 +69,31 @@ class Applying:
         self._in_force = {name: change.present.digest for name, change in rules.items()}
         self._accept = accept
 
-    def do(self, plan: Plan, tell: Callable[[Ended], None]) -> tuple[tuple[Ended, ...], PracticumError | None]:
-        """Do the steps in their order, up to the first that fails.
+    def do(self, plan: Plan, tell: Callable[[Ended], None], stop: Callable[[], bool]) -> Course:
+        """Do the steps in their order, up to the first that fails, or until somebody wants it to end.
 
         Args:
             plan: the steps.
             tell: is told of each as it ends.
-
-        Returns:
-            How each ended, and the error of the one that failed.
+            stop: is asked before each whether to end here.
         """
         ended: list[Ended] = []
-        for number, step in enumerate(plan.steps):
+        for step in plan.steps:
+            if stop():
+                return self._broken_off(plan, ended, None)
             try:
                 ended.append(Ended(step=step, state=self._do(step, plan)))
             except PracticumError as error:
-                rest = (Ended(step=each, state=State.NOT_DONE) for each in plan.steps[number + 1 :])
                 ended.append(Ended(step=step, state=State.FAILED))
                 tell(ended[-1])
-                self._ease(step.tenant, ended)
-                return (*ended, *rest), error
+                return self._broken_off(plan, ended, error)
             tell(ended[-1])
-        return tuple(ended), None
+        return Course(tuple(ended))
+
+    def _broken_off(self, plan: Plan, ended: Sequence[Ended], error: PracticumError | None) -> Course:
+        rest = (Ended(step=each, state=State.NOT_DONE) for each in plan.steps[len(ended) :])
+        denied = self._ease(ended[-1].step.tenant, plan, ended) if ended else ()
+        return Course((*ended, *rest), error, denied)
 
     def _do(self, step: Step, plan: Plan) -> State:
         if step.what is What.TENANT:
@@ -98,16 +116,19 @@ class Applying:
             client.issuers.put(_named(self._wanted[step.tenant].issuers, lambda each: each.name, step.name))
         return State.DONE
 
-    def _ease(self, tenant: str, ended: Sequence[Ended]) -> None:
-        """Let the calls of connectors go on that a plan which failed has not come to; those it touched stay denied."""
+    def _ease(self, tenant: str, plan: Plan, ended: Sequence[Ended]) -> tuple[str, ...]:
+        """Let the calls of connectors go on that the steps have not come to; those they touched stay denied."""
         mine = [each for each in ended if each.step.tenant == tenant]
         rules = [each for each in mine if each.step.what is What.RULES and each.state is State.DONE]
         if not rules or rules[-1].step.do is not Do.HOLD:
-            return
+            return ()
         change, touched = self._rules[tenant], held_by(each.step for each in mine)
         eased = change.held(touched) if touched else change.present
-        with suppress(PracticumError):  # the gateway may be gone; the hold stays, which is safe, and a repeat ends it
+        try:
             self._gateways.of(tenant).rules.set(eased, instead_of=self._in_force[tenant])
+        except PracticumError:  # the gateway may be gone; the whole hold stays, which is safe
+            return denied_by(change.held(held_by(each for each in plan.steps if each.tenant == tenant)))
+        return denied_by(eased)
 
     def _put_rules(self, client: Practicum, step: Step, plan: Plan) -> None:
         change = self._rules[step.tenant]

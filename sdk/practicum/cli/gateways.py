@@ -11,6 +11,7 @@ from practicum.cli.declared import Folder
 from practicum.cli.keeping import free_path, kept
 from practicum.cli.output import remark
 from practicum.client import Practicum
+from practicum.contracts.access import RuleSet
 from practicum.contracts.comparison import ConnectorComparison, ModelComparison
 from practicum.contracts.promotion import Change
 from practicum.contracts.tenants import MAIN
@@ -60,7 +61,7 @@ class Gateways:
         """
         if not self._enter(wanted):
             return _missing(wanted)
-        client, rules = self.of(wanted.name), self.of(wanted.name).rules.get()
+        client, rules = self.of(wanted.name), self._rules(wanted.name)
         if (wish := change_of(rules, wanted.rules, wanted.budgets).wanted) != rules:
             with _about(wanted.name, "the rules"):
                 client.rules.check(wish)
@@ -131,6 +132,14 @@ class Gateways:
         text = json.dumps({"secret": made.secret, "answer_secret": made.answer_secret})
         if path is None or not kept(path, text):
             remark(f"`practicum webhooks rotate {request.name} --grace 0` prints secrets of the webhook")
+
+    def _rules(self, tenant: str) -> RuleSet:
+        """The rules in force, which is the first that a key is shown for: what is wrong with it is told as its own."""
+        try:
+            return self.of(tenant).rules.get()
+        except AccessError as error:
+            error.detail = f"Of the tenant '{tenant}', the key: {error.detail}"
+            raise
 
     def _main(self) -> Practicum:
         return self._clients.get(MAIN) or self._connect(MAIN, None)

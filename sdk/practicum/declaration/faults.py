@@ -11,6 +11,18 @@ from practicum.contracts.problems import FieldProblem
 from practicum.errors import ConfigurationError
 
 Path = tuple[str | int, ...]
+_NEAR = 0.75
+"""How like a key that is known one has to be, from 0 to 1, to be taken for it mistyped."""
+_FOLLOWS = "default_factory_not_called"
+"""Says only that something else is wrong too, which is told already."""
+_KINDS = {
+    "missing": "it is missing.",
+    "model_type": "it has to be a map of keys and values.",
+    "model_attributes_type": "it has to be a map of keys and values.",
+    "dict_type": "it has to be a map of keys and values.",
+    "list_type": "it has to be a list.",
+    "tuple_type": "it has to be a list.",
+}
 V = TypeVar("V", bound=BaseModel)
 
 
@@ -60,6 +72,8 @@ class Faults:
             return form.model_validate(fields)
         except ValidationError as error:
             for fault in error.errors(include_url=False, include_context=False, include_input=False):
+                if fault["type"] == _FOLLOWS:
+                    continue
                 place = (*path, *_shown(fault["loc"], fields))
                 self.add(source, place, self._words(fault["type"], fault["msg"], place))
             return None
@@ -83,11 +97,9 @@ class Faults:
             )
 
     def _words(self, kind: str, message: str, path: Path) -> str:
-        if kind == "missing":
-            return "it is missing."
         if kind != "extra_forbidden":
-            return message.removeprefix("Value error, ")
-        near = get_close_matches(str(path[-1]), self._keys, n=1)
+            return _KINDS.get(kind) or message.removeprefix("Value error, ")
+        near = get_close_matches(str(path[-1]), self._keys, n=1, cutoff=_NEAR)
         return f"there is no such key; is `{near[0]}` meant?" if near and near[0] != path[-1] else "no such key here."
 
 

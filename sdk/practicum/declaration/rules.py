@@ -10,6 +10,7 @@ from practicum.contracts.comparison import Difference, differences
 
 HOLD = "apply-hold"
 """Id of the rule that denies the calls of connectors that are being changed. It goes when the new rules come."""
+_ALL = ".*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,14 @@ class RuleChange:
 
         What an apply that did not come to its end has left denied goes on being denied.
         """
-        left = next((rule.tools for rule in self.present.rules if rule.id == HOLD), ())
-        tools = tuple(dict.fromkeys((*left, *(f"{name}.*" for name in connectors))))
+        tools = tuple(f"{name}{_ALL}" for name in dict.fromkeys((*denied_by(self.present), *connectors)))
         hold = Rule(id=HOLD, tools=tools, outcome=Outcome.DENY)
         return self.present.model_copy(update={"rules": (hold, *_without_hold(self.present.rules))})
+
+
+def denied_by(rules: RuleSet) -> tuple[str, ...]:
+    """Connectors whose calls a hold in these rules denies."""
+    return tuple(tool.removesuffix(_ALL) for rule in rules.rules if rule.id == HOLD for tool in rule.tools)
 
 
 def change_of(present: RuleSet, rules: Sequence[Rule] | None, budgets: Sequence[Budget] | None) -> RuleChange:

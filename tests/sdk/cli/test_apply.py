@@ -3,8 +3,11 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack
+import signal
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -117,13 +120,16 @@ def test_the_example_is_applied_whole_and_a_second_time_changes_nothing(apply: T
     os.environ["SALES_KEY"] = practicum("tenants", "key", "sales").out.strip()
     again = apply("--dry-run")
     assert (again.status, again.out) == (0, "The gateway is as the file says.\n")
-    assert apply("--yes", "--json").json == {"steps": [], "left": [], "error": None}
+    assert apply("--yes", "--json").json == {"steps": [], "left": [], "error": None, "denied": []}
     effects = {tool["name"]: tool["effect"] for tool in practicum("tools", "list", "erp.*", "--json").json}
     assert effects["erp_create_refund"] == "money"
     assert "apply-hold" not in practicum("rules", "show").out
     os.environ["PRACTICUM_API_KEY"] = os.environ["SALES_KEY"]
     other = apply("--dry-run")
     assert (other.status, "of another one" in other.err) == (2, True)
+    os.environ |= {"PRACTICUM_API_KEY": ADMIN, "SALES_KEY": "prk_sales.canary-unknown"}
+    unknown = apply("--dry-run")
+    assert (unknown.status, "Of the tenant 'sales', the key: " in unknown.err) == (4, True)
 
 
 def test_only_what_changed_is_sent_and_what_breaks_calls_waits(folder: Path, url: str, apply: Types) -> None:
@@ -149,6 +155,7 @@ def test_only_what_changed_is_sent_and_what_breaks_calls_waits(folder: Path, url
     assert "! breaks calls: add_note" in looked.out
     waits = apply("--yes")
     assert (waits.status, "waits: changing: connector crm" in waits.out) == (1, True)
+    assert "--accept-breaking puts it in force" in waits.out
     assert (apply("--yes").status, apply("--dry-run").status) == (1, 1), "it goes on waiting"
     assert apply("--yes", "--accept-breaking").status == 0
     assert apply("--dry-run").status == 0
@@ -182,6 +189,58 @@ def test_what_fails_half_way_says_what_was_done_and_a_repeat_goes_on(folder: Pat
         mended = apply("--yes", "--json")
         assert [step["state"] for step in mended.json["steps"]] == ["done"] * 3
         assert [rule.id for rule in client.rules.get().rules] == ["all"]
+
+
+@contextmanager
+def system_that_is_interrupted(document: bytes) -> Generator[str]:
+    """Where a document is fetched from; when it is for the first time, somebody presses Ctrl-C."""
+    asked = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if not asked.is_set():
+                asked.set()
+                os.kill(os.getpid(), signal.SIGINT)
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.end_headers()
+            self.wfile.write(document)
+
+        def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002  # as the base says it
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/openapi.json"
+        server.shutdown()
+
+
+def test_who_interrupts_it_lets_the_step_end_and_what_was_not_begun_is_not_denied(
+    folder: Path, url: str, apply: Types
+) -> None:
+    tenant = Tenant(folder, url, "interrupted")
+    paths = {"/z": {"get": {"operationId": "z", "responses": {"200": {"description": "ok"}}}}}
+    document = json.dumps({"openapi": "3.1.0", "info": {"title": "Z", "version": "1"}, "paths": paths})
+    (folder / "z.json").write_text(document)
+    own = {"document": "z.json", "base_url": "https://z.example"}
+    with system_that_is_interrupted(document.encode()) as at:
+        fetched = {"document": at, "base_url": "https://z.example", "private_network": True}
+        tenant.declare(
+            connectors={"first": own, "second": fetched, "later": own}, rules=[{"id": "all", "outcome": "allow"}]
+        )
+        broken_off = apply("--yes")
+        assert broken_off.status == 130, broken_off.err
+        assert "done: interrupted: connector second create\nnot done: interrupted: connector later" in broken_off.out
+        assert "the rule apply-hold denies the calls of first, second." in broken_off.out
+        with tenant.client() as client:
+            assert client.rules.get().rules[0].tools == ("first.*", "second.*")
+            again = apply("--yes", "--json")
+            assert told(Shown(0, json.dumps({"steps": [one["step"] for one in again.json["steps"]]}), "")) == [
+                "hold rules apply-hold",
+                "create connector later",
+                "change rules",
+            ]
+            assert again.json["steps"][0]["step"]["fields"][0]["after"] == ["first.*", "second.*", "later.*"]
+            assert [rule.id for rule in client.rules.get().rules] == ["all"]
 
 
 def test_what_is_not_declared_stays_unless_it_is_pruned(folder: Path, url: str, apply: Types) -> None:

@@ -131,8 +131,9 @@ def test_every_fault_is_told_at_once_with_its_line_and_without_what_was_written(
         ("practicum: 1\ntenants:\n  main: {}\n  main: {}\n", "practicum.yaml:4 gives the key `main` a second time."),
         ("practicum: 2\ntenants: {}\n", "1 practicum this version of practicum reads declarations of the form 1."),
         ("tenants: [\n", "is no YAML"),
-        ("- just\n- a list\n", "1 "),
-        ("", "1 "),
+        ("- just\n- a list\n", "1 it has to be a map of keys and values."),
+        ("", "1 it has to be a map of keys and values."),
+        ("practicum: 1\ntenants: {main: 3}\n", "2 tenants.main it has to be a map of keys and values."),
         (
             "practicum: 1\ntenants: {main: {rulez: []}}\n",
             "2 tenants.main.rulez there is no such key; is `rules` meant?",
