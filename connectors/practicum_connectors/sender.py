@@ -28,6 +28,8 @@ _KEEP_ALIVE_SECONDS = 3.0  # shorter than servers' own (uvicorn: 5), or a reused
 _ADDRESS_SECONDS = 60.0
 _CONNECTIONS = 64
 _TO_ANSWER_SECONDS = 0.25
+_ENCODINGS = ("gzip", "deflate")
+_SLICE_BYTES = 4096
 
 
 def new_tls() -> ssl.SSLContext:
@@ -122,7 +124,7 @@ class Sender:
         url = httpx.URL(request.url)
         peer = await self._peer(request, url, tls)
         extensions: dict[str, Any] = {STARTED: progress.start}
-        headers = [("Host", url.netloc.decode("ascii")), *request.headers, ("Accept-Encoding", "gzip, deflate")]
+        headers = [("Host", url.netloc.decode("ascii")), *request.headers, ("Accept-Encoding", ", ".join(_ENCODINGS))]
         if peer.address is not None:
             extensions["sni_hostname"] = url.host
             url = url.copy_with(host=peer.address)
@@ -157,7 +159,7 @@ class Sender:
         end = min(now + stream.seconds, (until or math.inf) - _TO_ANSWER_SECONDS)
         with contextlib.suppress(TimeoutError, httpx.TransportError, httpx.DecodingError):
             async with asyncio.timeout_at(end):
-                async for chunk in response.aiter_bytes():
+                async for chunk in _chunks(response):
                     body += chunk
                     if stream.enough(chunk) or len(body) > self.max_response_bytes:
                         break
@@ -193,11 +195,35 @@ class Sender:
             await peer.transport.aclose()
 
 
+class _Sliced(httpx.AsyncByteStream):
+    """A stream in pieces of which none can be unpacked to more than a few megabytes at once."""
+
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            for at in range(0, len(chunk), _SLICE_BYTES):
+                yield chunk[at : at + _SLICE_BYTES]
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The body, decoded where it has an encoding."""
-    if "content-encoding" in response.headers:
+    """The body, unpacked where it is in the one or the other encoding that was asked for.
+
+    Raises:
+        DecodingError: it was packed more than once: a few bytes of that may be gigabytes.
+    """
+    stream = cast("httpx.AsyncByteStream", response.stream)
+    codings = [name for name in response.headers.get("content-encoding", "").lower().split(",") if name.strip()]
+    if len(codings) > 1:
+        raise httpx.DecodingError("It is packed more than once.")
+    if codings and codings[0].strip() in _ENCODINGS:
+        response.stream = _Sliced(stream)
         return response.aiter_bytes()
-    return aiter(cast("httpx.AsyncByteStream", response.stream))
+    return aiter(stream)
 
 
 def _invalid(error: Exception) -> Exchange:

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import gzip
 import socket
+import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 import pytest
@@ -246,6 +248,21 @@ async def test_a_body_in_a_broken_encoding_is_still_an_answer(system: System) ->
     async with contextlib.aclosing(Sender(private_network=True)) as sender:
         outcome = await sender.send(HttpRequest("GET", f"{system.url}/x"))
     assert (outcome.delivery, outcome.response and outcome.response.complete) == (Delivery.ANSWERED, False)
+
+
+async def test_a_body_that_is_packed_twice_is_not_unpacked(system: System) -> None:
+    once, plain = gzip.compress(b"0" * 100_000), b"y" * 100_000
+    answers = (
+        ("gzip", once, 100_000),
+        ("gzip, gzip", gzip.compress(once), 0),
+        ("deflate", zlib.compress(plain), 100_000),
+    )
+    async with contextlib.aclosing(Sender(private_network=True)) as sender:
+        for encoding, body, length in answers:
+            system.answer("/x", Answer(body=body, headers=[("content-encoding", encoding)]))
+            outcome = await sender.send(HttpRequest("GET", f"{system.url}/x"))
+            assert outcome.response is not None
+            assert (len(outcome.response.body), outcome.response.complete) == (length, length > 0)
 
 
 @pytest.mark.parametrize(
