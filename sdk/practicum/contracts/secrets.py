@@ -41,8 +41,8 @@ class SecretReference(Value):
 
 
 def is_reference(text: str) -> bool:
-    """Whether a text is meant as a reference, well formed or not."""
-    return text.startswith(SCHEME)
+    """Whether a text is meant as a reference, well formed or not: a slip of the pen is not sent as a credential."""
+    return text.lstrip().lower().startswith(SCHEME)
 
 
 def reference_of(text: str) -> SecretReference:

@@ -6,7 +6,7 @@ import base64
 import pytest
 from sqlalchemy import select
 
-from practicum.contracts.secrets import SecretReference, reference_of
+from practicum.contracts.secrets import SecretReference, is_reference, reference_of
 from practicum.errors import ConfigurationError, RequestError, SecretSourceError
 from practicum_connectors.resilience import Clock
 from practicum_gateway.secrets.openbao import AppRole, FixedToken, KvSecrets, OpenBao
@@ -110,8 +110,10 @@ async def test_a_value_is_read_once_for_all_who_ask_at_once_and_again_after_its_
     assert await Secrets({"vault": kv(root)}, seconds=0).resolve(text) == "three"
     with pytest.raises(RequestError, match="no such store of secrets"):
         await secrets.resolve("secret://mounted/turning")
-    with pytest.raises(RequestError, match="no reference"):
-        await secrets.resolve("secret://vault/../globex/crm")
+    for wrong in ("secret://vault/../globex/crm", "SECRET://vault/turning", " secret://vault/turning"):
+        assert is_reference(wrong), "no slip of the pen is sent to a system as if it were the credential"
+        with pytest.raises(RequestError, match="no reference"):
+            await secrets.resolve(wrong)
     await root.aclose()
 
 
