@@ -23,6 +23,9 @@ from practicum_gateway.invocation.pipeline import Pipeline
 _VARIABLE = re.compile(r"\{[^{}]*\}")
 _NO_READ = "The system has no operation that reads what this call would change."
 _UNREAD = "What stands there now could not be read: "
+_DELETES = "The call deletes this record."
+_BODY = "body"
+"""The argument that holds a body whole, where its members cannot be arguments themselves."""
 
 
 class Previews:
@@ -60,10 +63,17 @@ class Previews:
             return Preview(read_with=read.name, note=f"{_UNREAD}{error.detail}")
         if seen.status is not CallStatus.OK:
             return Preview(read_with=read.name, note=f"{_UNREAD}{seen.content}")
-        said = {name: value for name, value in approval.arguments.items() if name not in given}
-        note = None if not seen.truncated else "The record is shown in part."
+        record = _record(seen.content)
+        said = _said({name: value for name, value in approval.arguments.items() if name not in given}, record)
+        notes = [
+            *(["The record is shown in part."] if seen.truncated else []),
+            *([_DELETES] if tool.method == "DELETE" and _shape(tool.path) == _shape(read.path) else []),
+        ]
         return Preview(
-            read_with=read.name, record=seen.content, changes=tuple(_changes(_record(seen.content), said)), note=note
+            read_with=read.name,
+            record=seen.content,
+            changes=tuple(_changes(record, said)),
+            note=" ".join(notes) or None,
         )
 
 
@@ -95,16 +105,23 @@ def _changes(record: Mapping[str, JsonValue], said: Mapping[str, JsonValue]) -> 
             yield FieldChange(where=name, after=value)
 
 
+def _said(arguments: JsonObject, record: JsonObject) -> JsonObject:
+    """What a call says of a record: its arguments, or the members of the body that is one of them."""
+    body = arguments.get(_BODY)
+    if not isinstance(body, dict) or _BODY in record:
+        return arguments
+    return {name: value for name, value in arguments.items() if name != _BODY} | body
+
+
 def _record(content: str) -> JsonObject:
-    """The record in an answer: the object itself, or the only object in it (`{"order": {...}}`)."""
+    """The record in an answer: the object itself, or the only one in it (`{"order": {...}}`), however deep."""
     try:
         value: JsonValue = json.loads(content)
     except ValueError:
         return {}
-    if not isinstance(value, dict):
-        return {}
-    inner = [member for member in value.values() if isinstance(member, dict)]
-    return inner[0] if len(value) == 1 and inner else value
+    while isinstance(value, dict) and len(value) == 1 and isinstance(inner := next(iter(value.values())), dict):
+        value = inner
+    return value if isinstance(value, dict) else {}
 
 
 def properties_of(tool: Tool) -> frozenset[str]:

@@ -132,5 +132,7 @@ def show_preview(found: Preview) -> None:
     if found.record is None:
         return
     say(f"{found.read_with} says now: {short(found.record, 2000)}")
+    if not found.changes and found.note is not None:
+        return
     changes = ((change.where, short(change.before, 200), short(change.after, 200)) for change in found.changes)
     show_table(("value", "now", "after the call"), changes, empty="The call names no value that differs.")

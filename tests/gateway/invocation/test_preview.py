@@ -76,25 +76,40 @@ class Crm:
         async def get_customer(customer_id: int) -> JsonObject:
             if self.hidden or customer_id not in self.customers:
                 raise HTTPException(404)
-            return {"customer": self.customers[customer_id]}
+            return {"data": {"customer": self.customers[customer_id]}}
 
         @app.patch("/customers/{customer_id}", operation_id="change_customer")
         async def change_customer(customer_id: int, request: Request) -> JsonObject:
             self.customers[customer_id] |= await request.json()
             return self.customers[customer_id]
 
+        @app.delete("/customers/{customer_id}", operation_id="delete_customer")
+        async def delete_customer(customer_id: int) -> JsonObject:
+            return {"data": {"customer": self.customers.pop(customer_id)}}
+
+        @app.put("/customers/{customer_id}", operation_id="replace_customer")
+        async def replace_customer(customer_id: int, request: Request) -> JsonObject:
+            self.customers[customer_id] = await request.json()
+            return self.customers[customer_id]
+
         @app.post("/letters", operation_id="send_letter")
         async def send_letter() -> JsonObject:
             return {}
 
-        _ = (get_customer, change_customer, send_letter)
+        _ = (get_customer, change_customer, delete_customer, replace_customer, send_letter)
         return app
 
     def document(self) -> JsonObject:
         document: Any = self.app().openapi()
-        level: JsonObject = {"type": "object", "properties": {"level": {"type": "string"}, "note": {"type": "string"}}}
+        level: dict[str, Any] = {
+            "type": "object",
+            "properties": {"level": {"type": "string"}, "note": {"type": "string"}},
+        }
         body: JsonObject = {"content": {"application/json": {"schema": level}}}
         document["paths"]["/customers/{customer_id}"]["patch"]["requestBody"] = body
+        whole = {**level, "properties": {"customer_id": {"type": "integer"}, **level["properties"]}}
+        put = {"content": {"application/json": {"schema": whole}}, "required": True}
+        document["paths"]["/customers/{customer_id}"]["put"]["requestBody"] = put
         return document
 
 
@@ -127,6 +142,18 @@ async def test_what_stands_there_stands_beside_what_the_call_says(
     assert crm.customers[1]["level"] == "gold"
     waiting = (await gateway.get(f"/v1/approvals/{approval}")).json()
     assert waiting["status"] == "pending"
+
+
+async def test_a_body_that_is_one_argument_is_compared_member_by_member_and_a_deletion_is_called_one(
+    house: House, crm: Crm
+) -> None:
+    _ = crm
+    approval = await asked(house, "crm_replace_customer", {"customer_id": 1, "body": {"level": "silver"}})
+    found = await house.previews.of(await house.approvals.get(approval))
+    assert [(each.where, each.before, each.after) for each in found.changes] == [("level", "gold", "silver")]
+    approval = await asked(house, "crm_delete_customer", {"customer_id": 1})
+    found = await house.previews.of(await house.approvals.get(approval))
+    assert (found.note, found.changes) == ("The call deletes this record.", ())
 
 
 @pytest.mark.parametrize(("outcome", "word"), [(Outcome.DENY, "denies"), (Outcome.ASK, "asks a person")])
