@@ -5,10 +5,11 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import event, func, select, text
+from sqlalchemy import Connection, event, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from practicum.contracts.base import utc_now
@@ -135,6 +136,24 @@ async def test_what_need_not_last_waits_for_no_disk_but_what_follows_does(store:
     assert await level(lasting=True) == 2
     mixed = await asyncio.gather(*(level(lasting=bool(number % 2)) for number in range(10)))
     assert all(mixed[number] == 2 for number in range(1, 10, 2))
+
+
+async def test_a_change_that_need_not_last_is_there_for_everybody_at_once_or_not_at_all(
+    store: Store, store_url: str
+) -> None:
+    def added(connection: Connection, number: int, *, fails: bool = False) -> int:
+        values = {"id": f"key_{number}", "prefix": "p", "hash": "0", "principal": "ann", "role": "agent"}
+        connection.execute(insert(KeyRow).values(**values, created=utc_now()))
+        return 1 // (not fails)
+
+    assert await store.change(partial(added, number=1), lasting=False) == 1
+    other = Store(store_url)
+    assert await count(other) == 1
+    with pytest.raises(ZeroDivisionError):
+        await store.change(partial(added, number=2, fails=True), lasting=False)
+    assert await store.change(partial(added, number=2)) == 1
+    assert await count(other) == 2
+    await other.close()
 
 
 async def test_another_process_that_writes_is_waited_for_and_meanwhile_all_goes_on(
