@@ -40,7 +40,9 @@ def require_tools(compiled: CompiledConnector) -> None:
         return
     refused = compiled.report
     raise DocumentError(
-        f"None of the document's {len(refused)} operations became a tool.",
+        f"None of the document's {len(refused)} operations became a tool."
+        if refused
+        else "The document has no operation, or `include` and `exclude` leave none of them.",
         errors=tuple(
             FieldProblem(where=f"{one.method} {one.path}", what="; ".join(one.notes) or "left out")
             for one in refused[:_FAULTS_SHOWN]

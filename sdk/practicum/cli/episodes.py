@@ -162,6 +162,8 @@ def _open(episode: str, which: str | None) -> str:
     if not waiting or which is not None:
         raise NotFoundError(
             f"Episode {episode} waits for no {'approval' if which is None else f'approval {which}'}.",
-            mend=f"Look how it stands: `practicum episodes show {episode}`.",
+            mend=f"Look how it stands: `practicum episodes show {episode}`."
+            if not episode.startswith("apr_")
+            else f"This is an approval: `practicum approvals show {episode}`, and `approve` or `deny` there.",
         )
     raise typer.BadParameter(f"Episode {episode} waits for several: {', '.join(waiting)}.", param_hint="--approval")

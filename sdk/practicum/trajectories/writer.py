@@ -36,7 +36,9 @@ def check_place(folder: Path, *, overwrite: bool) -> None:
     if folder.is_symlink() or not (folder / MANIFEST).is_file():
         raise ConflictError(f"{folder} exists and is no export.", mend="Name a folder that does not exist yet.")
     if not overwrite:
-        raise ConflictError(f"{folder} holds an export already.", mend="Name another folder, or ask to overwrite it.")
+        raise ConflictError(
+            f"{folder} holds an export already.", mend="Name another folder, or ask to overwrite it (`--overwrite`)."
+        )
 
 
 class Writer:
