@@ -53,10 +53,14 @@ async def undo(request: UndoRequest, house: Services, caller: Caller) -> Observa
             raise ForbiddenError("Calls of training are made on practice copies; there is nothing to undo.")
     intent = await house.compensations.intent(scope, request.key, caller, request.idempotency_key)
     observation = await house.pipeline.invoke(intent)
-    if observation.status is not CallStatus.WAITING:
+    if observation.approval is None or observation.status not in {CallStatus.WAITING, CallStatus.DENIED}:
         return observation
-    said = f"Undoing it waits for a person to approve it ({observation.approval}). Nothing was sent."
-    return observation.model_copy(update={"content": f"{said} Once it is answered, undo it again."})
+    if observation.status is CallStatus.DENIED:
+        said = f"{observation.content} To ask anew, give the undoing an idempotency key of its own."
+    else:
+        said = f"Undoing it waits for a person to approve it ({observation.approval}). Nothing was sent."
+        said = f"{said} Once it is answered, undo it again."
+    return observation.model_copy(update={"content": said})
 
 
 async def _scope(house: House, caller: Principal, episode: str | None) -> str:

@@ -54,6 +54,8 @@ _OF_OPEN = (WebhookEvent.REQUESTED, WebhookEvent.EXPIRED)
 class _Courier:
     receiver: Receiver
     bell: asyncio.Event = field(default_factory=asyncio.Event)
+    delivered: set[str] = field(default_factory=set[str])
+    """What arrived and is still in the store, which could not be written to."""
     task: asyncio.Task[None] | None = None
 
 
@@ -123,18 +125,19 @@ class Couriers:
             while True:
                 courier.bell.clear()
                 try:
-                    seconds = await self._round(courier.receiver, sender)
+                    seconds = await self._round(courier, sender)
                 except (SQLAlchemyError, PracticumError, OSError) as error:
                     logger.warning("messages of webhook '%s' wait: %s", courier.receiver.name, type(error).__name__)
                     seconds = self._trouble
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(courier.bell.wait(), seconds)
 
-    async def _round(self, receiver: Receiver, sender: Sender) -> float:
+    async def _round(self, courier: _Courier, sender: Sender) -> float:
         """Carry what is due; says how many seconds nothing will be."""
+        receiver = courier.receiver
         while due := await self._due(receiver.name, utc_now()):
             ended = await asyncio.gather(
-                *(self._deliver(receiver, sender, each) for each in due), return_exceptions=True
+                *(self._deliver(courier, sender, each) for each in due), return_exceptions=True
             )
             for error in ended:  # once none of them is under way any more
                 if error is not None:
@@ -158,10 +161,11 @@ class Couriers:
         async with self._store.read() as session:
             return [_Due(row, status) for row, status in await session.execute(query)]
 
-    async def _deliver(self, receiver: Receiver, sender: Sender, due: _Due) -> None:
-        row = due.row
-        if due.moot():
+    async def _deliver(self, courier: _Courier, sender: Sender, due: _Due) -> None:
+        receiver, row = courier.receiver, due.row
+        if due.moot() or row.id in courier.delivered:
             await self._drop(row.id)
+            courier.delivered.discard(row.id)
             return
         if utc_now() >= row.ends:
             await self._give_up(receiver, row, None)
@@ -169,7 +173,9 @@ class Couriers:
         posted = await post(sender, receiver, row.id, row.body.encode(), self._seconds)
         self._meter.deliveries.add("delivered" if posted.attempt.ok else "failed")
         if posted.attempt.ok:
+            courier.delivered.add(row.id)
             await self._drop(row.id, posted.attempt, receiver)
+            courier.delivered.discard(row.id)
             return
         tries, said = row.tries + 1, posted.attempt.said
         logger.warning("webhook '%s': %s not delivered, attempt %d: %s", receiver.name, row.id, tries, said)

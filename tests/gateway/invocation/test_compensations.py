@@ -125,6 +125,23 @@ async def test_rules_and_people_decide_about_undoing_too(house: House, desk: Des
     assert (denied.status, desk.closed) == (CallStatus.DENIED, [])
 
 
+async def test_who_was_told_no_asks_anew_under_a_key_of_its_own(
+    gateway: httpx.AsyncClient, house: House, desk: Desk, key_of: KeyOf
+) -> None:
+    await gateway.post("/v1/tools/desk_open/call", json={"arguments": {"title": "x"}, "idempotency_key": "t1"})
+    ask = RuleSet(rules=(Rule(id="careful", tools=("desk.close",), outcome=Outcome.ASK), *FREE.rules))
+    await house.rulebook.replace(ask, ADMIN)
+    waiting = (await gateway.post("/v1/calls/undo", json={"key": "t1"})).json()
+    place, approver = f"/v1/approvals/{waiting['approval']}", key_of("approver")
+    asked = (await gateway.get(place, headers=approver)).json()
+    no = {"approve": False, "arguments_hash": asked["arguments_hash"]}
+    assert (await gateway.post(place, json=no, headers=approver)).status_code == 200
+    denied = (await gateway.post("/v1/calls/undo", json={"key": "t1"})).json()
+    assert (denied["status"], "key of its own" in denied["content"]) == ("denied", True)
+    again = (await gateway.post("/v1/calls/undo", json={"key": "t1", "idempotency_key": "again"})).json()
+    assert (again["status"], desk.closed) == ("waiting", [])
+
+
 async def test_a_try_by_which_nothing_was_done_can_be_made_again(house: House, desk: Desk) -> None:
     await house.pipeline.invoke(call("desk_open", {"title": "x"}, key="t1"))
     scope = scope_of(BOT, None)
