@@ -142,19 +142,18 @@ class Asked(NamedTuple):
     lag: int
 
 
-WORDS = st.sampled_from("ab")
 ASKED = st.builds(
     Asked,
-    st.integers(0, 30),
-    st.lists(WORDS, min_size=1, max_size=2),
-    st.none() | st.sampled_from("xyz"),
+    st.integers(0, 5),
+    st.sampled_from((["a"], ["a"], ["b"], ["a", "b"])),
+    st.sampled_from(("x", "x", "y", None)),
     st.booleans(),
     st.integers(0, 3),
 )
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(asked=st.lists(ASKED, min_size=1, max_size=14))
+@given(asked=st.lists(ASKED, min_size=4, max_size=12))
 async def test_the_graph_of_any_conversations_is_right(record: Record, begin: Begin, asked: list[Asked]) -> None:
     """Conversations that branch at random, of few words so that they collide, answered in another order than asked."""
     episode = await begin(())
