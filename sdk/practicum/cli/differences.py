@@ -15,7 +15,7 @@ _WORDS = {
     Do.CHANGE: "changed",
     Do.REPLACE: "replaced",
     Do.HOLD: "calls of the connectors that change are denied until the new rules are in force",
-    Do.ADD_VERSION: "a version is registered; the alias goes on naming what was promoted",
+    Do.ADD_VERSION: "a version is registered; the alias goes on naming what somebody chose",
     Do.ACCEPT: "breaking changes of its document are held",
     Do.REMOVE: "removed",
 }

@@ -18,7 +18,7 @@ from practicum.contracts.tenants import MAIN
 from practicum.declaration import Present, WantedTenant, WantedWebhook, change_of
 from practicum.errors import AccessError, ConfigurationError, PracticumError
 
-_DECIDED = (Change.PROMOTED, Change.ROLLED_BACK)
+_DECIDED = (Change.PROMOTED, Change.SPLIT, Change.ROLLED_BACK)
 
 
 class Gateways:

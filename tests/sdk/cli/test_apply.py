@@ -284,6 +284,8 @@ def test_an_alias_that_was_promoted_is_left_and_rules_that_changed_meanwhile_are
         assert apply("--yes").status == 0
         assert client.models.get("mini").target == "openai/x"
         assert apply("--dry-run").status == 0
+        client.models.split("mini", {"openai/x": 90, "better": 10})
+        assert apply("--dry-run").status == 0, "whoever split it decided too"
         seen = client.rules.get().digest
         mine = RuleSet(rules=(Rule(id="mine", outcome=Outcome.DENY),))
         assert client.rules.set(mine, instead_of=seen) == mine
