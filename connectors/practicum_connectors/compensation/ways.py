@@ -32,6 +32,7 @@ _CREATED = 201
 _SUCCESS = re.compile(r"2(\d\d|XX)", re.IGNORECASE)
 _OPERATION = re.compile(r"([A-Za-z]+) +(/.*)", re.DOTALL)
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
+_MOST_LINKS = 200  # they are looked at after each call; more than anybody writes by hand are not
 _LOCATIONS: dict[str, Place] = {"path": "path", "query": "query", "header": "header", "cookie": "cookie"}
 
 
@@ -205,7 +206,7 @@ def _links(made: Made, pointers: Pointers) -> Iterator[Node]:
         names = list(responses) if len(responses) == 1 else []
     for name in names:
         links = _followed(pointers, as_node(_followed(pointers, responses[name])).get("links"))
-        for link in links.values():
+        for link in links.values() if len(links) <= _MOST_LINKS else ():
             yield _followed(pointers, link)
 
 
