@@ -197,7 +197,11 @@ class Ways:
 
 
 def _links(made: Made, pointers: Pointers) -> Iterator[Node]:
-    """The links of the response that was given; while there is none, those of the only response of success."""
+    """The links of the response that was given; while there is none, those of the only response of success.
+
+    Raises:
+        NowhereError: they are too many to be looked at.
+    """
     responses = {status: node for status, node in made.plan.operation.responses.items() if _SUCCESS.fullmatch(status)}
     if made.response is not None:
         exact = str(made.response.status)
@@ -206,7 +210,9 @@ def _links(made: Made, pointers: Pointers) -> Iterator[Node]:
         names = list(responses) if len(responses) == 1 else []
     for name in names:
         links = _followed(pointers, as_node(_followed(pointers, responses[name])).get("links"))
-        for link in links.values() if len(links) <= _MOST_LINKS else ():
+        if len(links) > _MOST_LINKS:
+            raise NowhereError
+        for link in links.values():
             yield _followed(pointers, link)
 
 
