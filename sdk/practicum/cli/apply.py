@@ -68,10 +68,10 @@ def apply(
         now = {wanted.name: gateways.present(wanted) for wanted in tenants}
         plan = _plan(tenants, now, _undeclared(gateways, tenants), prune=prune, accept=accept_breaking)
         if dry_run:
-            _show(plan, as_json=as_json)
+            _show(plan, accept=accept_breaking, as_json=as_json)
             raise typer.Exit(FAILED if plan.steps else 0)
         if not as_json:
-            show_plan(plan)
+            show_plan(plan, accept=accept_breaking)
         _refuse(plan)
         if plan.steps and not yes:
             _confirm(as_json=as_json)
@@ -106,11 +106,11 @@ def _undeclared(gateways: Gateways, tenants: tuple[WantedTenant, ...]) -> tuple[
     return tuple(Left(tenant=MAIN, what=What.TENANT, name=name, why=why) for name in sorted(gateways.others() - names))
 
 
-def _show(plan: Plan, *, as_json: bool) -> None:
+def _show(plan: Plan, *, accept: bool, as_json: bool) -> None:
     if as_json:
         show_json(plan)
     else:
-        show_plan(plan)
+        show_plan(plan, accept=accept)
 
 
 def _refuse(plan: Plan) -> None:

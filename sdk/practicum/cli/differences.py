@@ -28,14 +28,19 @@ _WHOLE = 1_000_000
 _MOST_CHANGES = 40
 
 
-def show_plan(plan: Plan) -> None:
-    """What a gateway differs in from its declaration, tenant by tenant."""
+def show_plan(plan: Plan, *, accept: bool) -> None:
+    """What a gateway differs in from its declaration, tenant by tenant.
+
+    Args:
+        plan: what differs.
+        accept: whether changes that break calls are put in force.
+    """
     tenants = dict.fromkeys((*(step.tenant for step in plan.steps), *(left.tenant for left in plan.left)))
     for tenant in tenants:
         say(f"tenant {tenant}", "bold")
         for step in plan.steps:
             if step.tenant == tenant:
-                _show_step(step)
+                _show_step(step, accept=accept)
         for left in plan.left:
             if left.tenant == tenant:
                 say(f"  = {_name(left)}: {left.why}", "dim")
@@ -51,7 +56,7 @@ def _name(one: Step | Left) -> str:
     return f"{one.what} {one.name}".rstrip()
 
 
-def _show_step(step: Step) -> None:
+def _show_step(step: Step, *, accept: bool) -> None:
     mark = _MARKS.get(step.do, "~")
     tools = f", {step.tools} tools" if step.tools is not None else ""
     more = _MORE.get((step.what, step.do), "")
@@ -60,6 +65,8 @@ def _show_step(step: Step) -> None:
         say(f"      {_told(difference, new=step.do is Do.CREATE)}")
     for line in (*_changes(step.served, "      "), *_changes(step.held, "    ! breaks calls: ")):
         say(line)
+    if step.do is Do.CHANGE and step.held and not accept:
+        say("      waits: what breaks calls is held; --accept-breaking puts it in force too", "bold")
     for why in (step.waits, step.refused):
         if why is not None:
             say(f"      {'not done' if step.refused else 'waits'}: {why}", "bold")

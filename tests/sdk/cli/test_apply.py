@@ -153,6 +153,8 @@ def test_only_what_changed_is_sent_and_what_breaks_calls_waits(folder: Path, url
     document.write_text(document.read_text().replace("type: string, maxLength: 2000", "type: integer"))
     looked = apply("--dry-run")
     assert "! breaks calls: add_note" in looked.out
+    assert "waits: what breaks calls is held" in looked.out
+    assert "waits:" not in apply("--dry-run", "--accept-breaking").out
     waits = apply("--yes")
     assert (waits.status, "waits: changing: connector crm" in waits.out) == (1, True)
     assert "--accept-breaking puts it in force" in waits.out
