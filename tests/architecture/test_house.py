@@ -20,6 +20,7 @@ BOUNDARIES = {
     "gateway/practicum_gateway/http/middleware.py",
     "gateway/practicum_gateway/mcp/server.py",
     "gateway/practicum_gateway/models/provider_errors.py",
+    "gateway/practicum_gateway/webhooks/couriers.py",
     "workflows/practicum_workflows/boundary.py",
 }
 

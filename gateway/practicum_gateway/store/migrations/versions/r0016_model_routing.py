@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0017"
-down_revision = "0019"
+revision = "0016"
+down_revision = "0015"
 branch_labels = None
 depends_on = None
 

@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0019"
+revision = "0015"
 down_revision = "0014"
 branch_labels = None
 depends_on = None
