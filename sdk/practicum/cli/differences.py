@@ -63,7 +63,7 @@ def _show_step(step: Step, *, accept: bool) -> None:
     say(f"  {mark} {_name(step)}: {_WORDS[step.do]}{more}{tools}", _STYLES[mark])
     for difference in step.fields:
         say(f"      {_told(difference, new=step.do is Do.CREATE)}")
-    for line in (*_changes(step.served, "      "), *_changes(step.held, "    ! breaks calls: ")):
+    for line in (*_changes(step.served, ""), *_changes(step.held, "held with it: ")):
         say(line)
     if step.do is Do.CHANGE and step.held and not accept:
         say("      waits: what breaks calls is held; --accept-breaking puts it in force too", "bold")
@@ -83,13 +83,14 @@ def _told(difference: Difference, *, new: bool) -> str:
     return f"{difference.where}: {short(difference.before, width)} -> {short(difference.after, width)}"
 
 
-def _changes(changes: tuple[Change, ...], before: str) -> Iterator[str]:
+def _changes(changes: tuple[Change, ...], harmless: str) -> Iterator[str]:
     for one in changes[:_MOST_CHANGES]:
+        before = "    ! breaks calls: " if one.breaking else f"      {harmless}"
         values = f": {short(one.before or '-', _WIDTH)} -> {short(one.after or '-', _WIDTH)}"
         told = values if one.before or one.after else ""
         yield f"{before}{one.operation} {one.kind} {one.where}".rstrip() + told
     if len(changes) > _MOST_CHANGES:
-        yield f"{before}and {len(changes) - _MOST_CHANGES} more"
+        yield f"      and {len(changes) - _MOST_CHANGES} more"
 
 
 def _summary(plan: Plan) -> str:

@@ -19,6 +19,8 @@ from practicum.declaration import Present, WantedTenant, WantedWebhook, change_o
 from practicum.errors import AccessError, ConfigurationError, PracticumError
 
 _DECIDED = (Change.PROMOTED, Change.SPLIT, Change.ROLLED_BACK)
+_MANY = 20
+"""Connectors whose comparison takes seconds, so that something has to be said meanwhile."""
 
 
 class Gateways:
@@ -70,6 +72,8 @@ class Gateways:
             with _about(wanted.name, f"the model '{model.alias}'"):
                 models[model.alias] = client.models.compare(model)
         connectors: dict[str, ConnectorComparison] = {}
+        if (many := len(wanted.connectors or ())) >= _MANY:
+            remark(f"comparing {many} connectors of the tenant {wanted.name}")
         for connector in wanted.connectors or ():
             with _about(wanted.name, f"the connector '{connector.name}'"):
                 connectors[connector.name] = client.connectors.compare(connector)
