@@ -4,15 +4,17 @@ import asyncio
 import contextlib
 import gzip
 import socket
+import threading
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from practicum.contracts.connectors import ConnectorLimits
 from practicum.contracts.tools import CallStatus
 from practicum_connectors import CompiledConnector, Delivery, HttpRequest
-from practicum_connectors.addresses import is_public
+from practicum_connectors.addresses import AddressError, is_public, public_address
 from practicum_connectors.sender import Sender
 from tests.connectors.documents import Json, compiled, document, header, operation, query
 from tests.connectors.loopback import Answer, System
@@ -233,6 +235,20 @@ async def test_private_addresses_are_refused_unless_allowed(system: System) -> N
 )
 def test_public_and_private_addresses(address: str, public: bool) -> None:
     assert is_public(address) is public
+
+
+async def test_names_are_looked_up_beside_what_else_is_done_in_threads() -> None:
+    busy, done = ThreadPoolExecutor(1), threading.Event()
+    asyncio.get_running_loop().set_default_executor(busy)
+    waiting = asyncio.create_task(asyncio.to_thread(done.wait))
+    try:
+        async with asyncio.timeout(10):
+            assert set(await asyncio.gather(*(public_address("8.8.8.8", 443) for _ in range(100)))) == {"8.8.8.8"}
+            with pytest.raises(AddressError, match="not known"):
+                await public_address("nowhere.invalid", 443)
+    finally:
+        done.set()
+    await waiting
 
 
 async def test_a_body_is_read_only_to_the_limit(system: System) -> None:
