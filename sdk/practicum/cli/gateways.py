@@ -3,6 +3,7 @@
 import json
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Self
 
@@ -15,7 +16,7 @@ from practicum.contracts.access import RuleSet
 from practicum.contracts.comparison import ConnectorComparison, ModelComparison
 from practicum.contracts.promotion import Change
 from practicum.contracts.tenants import MAIN
-from practicum.declaration import Present, WantedTenant, WantedWebhook, change_of
+from practicum.declaration import Present, WantedTenant, WantedWebhook, change_of, holding_back
 from practicum.errors import AccessError, ConfigurationError, PracticumError
 
 _DECIDED = (Change.PROMOTED, Change.SPLIT, Change.ROLLED_BACK)
@@ -88,6 +89,11 @@ class Gateways:
             models=models,
             model_names=frozenset(client.models.list()) if wanted.models is not None else frozenset(),
             webhooks={each.name: each for each in client.webhooks.list()} if wanted.webhooks is not None else {},
+            idle=frozenset(
+                pattern
+                for pattern in dict.fromkeys(each for _, each in holding_back(wanted.rules, wanted.budgets))
+                if not any(fnmatchcase(tool.address, pattern) for tool in client.tools.list(pattern, limit=1))
+            ),
             promoted=frozenset(alias for alias in moved if client.models.promotions(alias)[0].change in _DECIDED),
         )
 

@@ -3,7 +3,7 @@
 from practicum.declaration.faults import Faults, Source
 from practicum.declaration.form import Reader, WantedTenant, WantedWebhook, wanted_of
 from practicum.declaration.plan import Present, held_by, planned, rule_change
-from practicum.declaration.rules import HOLD, RuleChange, change_of, denied_by
+from practicum.declaration.rules import HOLD, RuleChange, change_of, denied_by, holding_back
 from practicum.declaration.steps import Do, Left, Plan, Step, What
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "change_of",
     "denied_by",
     "held_by",
+    "holding_back",
     "planned",
     "rule_change",
     "wanted_of",

@@ -6,6 +6,7 @@ change too; then models, the new rules, then issuers and webhooks that come; wha
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from practicum.contracts.access import RuleSet
 from practicum.contracts.comparison import ConnectorComparison, Difference, ModelComparison, differences
@@ -14,7 +15,7 @@ from practicum.contracts.issuers import Issuer
 from practicum.contracts.models import ModelSpec, parted
 from practicum.contracts.webhooks import Webhook
 from practicum.declaration.form import WantedTenant, WantedWebhook
-from practicum.declaration.rules import HOLD, RuleChange, change_of
+from practicum.declaration.rules import HOLD, RuleChange, change_of, holding_back
 from practicum.declaration.said import connector_said, issuer_said, model_said, webhook_said
 from practicum.declaration.steps import Do, Left, Plan, Step, What
 
@@ -38,6 +39,7 @@ class Present:
         model_names: all aliases.
         promoted: aliases that name what somebody promoted or rolled back to.
         webhooks: all, by name.
+        idle: tool patterns of the declared rules and budgets that no tool there fits.
     """
 
     exists: bool = True
@@ -49,6 +51,7 @@ class Present:
     model_names: frozenset[str] = frozenset()
     promoted: frozenset[str] = frozenset()
     webhooks: dict[str, Webhook] = field(default_factory=dict[str, Webhook])
+    idle: frozenset[str] = frozenset()
 
 
 def planned(wanted: WantedTenant, present: Present, *, prune: bool = False, accept: bool = False) -> Plan:
@@ -108,7 +111,7 @@ class _Planning:
         left = () if prune else extra
         return Plan(
             steps=(*tenant, *shut_out, *hold, *connectors, *models, *rules, *issuers, *webhooks, *gone),
-            left=(*left, *self._promoted()),
+            left=(*left, *self._promoted(), *self._idle(step.name for step in connectors)),
         )
 
     def _step(self, what: What, name: str, do: Do) -> Step:
@@ -194,6 +197,15 @@ class _Planning:
             if found.known and spec.alias in self._present.promoted and found.version != found.names:
                 why = f"it names {found.names}, by a decision that was made with `practicum models`"
                 yield Left(tenant=self._wanted.name, what=What.MODEL, name=spec.alias, why=why)
+
+    def _idle(self, changing: Iterable[str]) -> Iterator[Left]:
+        """Rules and budgets that hold nothing back; which tools a connector that changes will have is not known yet."""
+        names = tuple(changing)
+        for name, pattern in holding_back(self._wanted.rules, self._wanted.budgets):
+            system = pattern.partition(".")[0]
+            if pattern in self._present.idle and not any(fnmatchcase(each, system) for each in names):
+                why = f"it holds nothing back: no tool fits `{pattern}`"
+                yield Left(tenant=self._wanted.name, what=What.RULES, name=name, why=why)
 
 
 def _embedders_first(models: Iterable[ModelSpec]) -> list[ModelSpec]:

@@ -48,6 +48,12 @@ def denied_by(rules: RuleSet) -> tuple[str, ...]:
     return tuple(tool.removesuffix(_ALL) for rule in rules.rules if rule.id == HOLD for tool in rule.tools)
 
 
+def holding_back(rules: Sequence[Rule] | None, budgets: Sequence[Budget] | None) -> Iterator[tuple[str, str]]:
+    """What is meant to hold calls back: the ids of rules that deny or ask and of budgets, each with a tool pattern."""
+    for each in (*(rule for rule in rules or () if rule.outcome is not Outcome.ALLOW), *(budgets or ())):
+        yield from ((each.id, pattern) for pattern in each.tools if pattern != "*")
+
+
 def change_of(present: RuleSet, rules: Sequence[Rule] | None, budgets: Sequence[Budget] | None) -> RuleChange:
     """How the rules change; what is not spoken of stays.
 

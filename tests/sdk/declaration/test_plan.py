@@ -70,6 +70,19 @@ def test_a_hold_that_an_apply_left_stays_until_the_new_rules_come() -> None:
     assert [(rule.id, rule.tools) for rule in more] == [(HOLD, ("erp.*", "crm.*"))]
 
 
+def test_a_rule_that_holds_nothing_back_is_told_unless_its_tools_may_still_come() -> None:
+    patterns = frozenset({"emp.*", "erp.delete_*"})
+    deny = Rule(id="none", tools=("emp.*", "erp.delete_*"), outcome=Outcome.DENY)
+    wish = wanted(connectors=(ERP,), rules=(deny, ALLOW))
+    there = Present(rules=RuleSet(rules=(deny, ALLOW)), connectors={"erp": same()}, idle=patterns)
+    assert [(left.name, left.why.partition("fits ")[2]) for left in planned(wish, there).left] == [
+        ("none", "`emp.*`"),
+        ("none", "`erp.delete_*`"),
+    ]
+    new = Present(connectors={"erp": ConnectorComparison(known=False, digest="d")}, idle=patterns)
+    assert ["emp" in left.why for left in planned(wish, new).left] == [True]
+
+
 def test_another_credential_holds_no_calls_and_another_address_does() -> None:
     wish = wanted(connectors=(ERP, CRM), rules=(ALLOW,))
     key = ConnectorComparison(known=True, digest="d", fields=(Difference(where="auth", secret=True),))
