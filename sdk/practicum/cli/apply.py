@@ -24,7 +24,7 @@ from practicum.errors import ConflictError
 
 EPILOG = (
     "**Exit status:** of a dry run 0 where nothing differs and 1 where something does; else 1 where a breaking change "
-    "waits for a decision, and 130 where it was interrupted.\n\n"
+    "waits for a decision or nobody confirmed, and 130 where it was interrupted.\n\n"
     "**Keys:** the main tenant's is that of the environment; every other tenant names the place of its own.\n\n"
     "**Examples:**\n\n`practicum apply practicum.yaml --dry-run`\n\n`practicum apply practicum.yaml --yes`"
 )
