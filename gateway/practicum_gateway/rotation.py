@@ -1,5 +1,6 @@
 """Keys that seal: opened with the house, exchanged while it works."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from practicum.contracts.access import SealReport
@@ -21,6 +22,7 @@ class Rotation:
         """
         self._keys = keys
         self._keepers = tuple(keepers)
+        self._turn = asyncio.Lock()
 
     async def open(self) -> None:
         """Take the keys up, and seal anew what a former master key or an exchange that broke off left.
@@ -32,13 +34,15 @@ class Rotation:
         await self._seal_anew()
 
     async def rotate(self) -> SealReport:
-        """Seal everything under a new data key; calls go on meanwhile.
+        """Seal everything under a new data key; calls go on meanwhile, and another exchange waits for its end.
 
         Raises:
             ConfigurationError: a credential does not open; it and its key stay as they are.
         """
-        key_id = await self._keys.renew()
-        return SealReport(key_id=key_id, credentials=await self._seal_anew())
+        # One forgets all keys but the latest: nothing may be sealed under any other by then.
+        async with self._turn:
+            key_id = await self._keys.renew()
+            return SealReport(key_id=key_id, credentials=await self._seal_anew())
 
     async def _seal_anew(self) -> int:
         count = sum([await keeper() for keeper in self._keepers])

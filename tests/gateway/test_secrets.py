@@ -16,11 +16,13 @@ from practicum.contracts.models import ModelSpec, Provider
 from practicum.errors import ConfigurationError
 from practicum_gateway.app import build, running
 from practicum_gateway.house import House
+from practicum_gateway.rotation import Rotation
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.catalogue_tables import ConnectorRow
+from practicum_gateway.store.data_keys import DataKeys
 from practicum_gateway.store.model_tables import ModelVersionRow
 from practicum_gateway.store.secret_tables import DataKeyRow
-from practicum_gateway.store.vault import Vault
+from practicum_gateway.store.vault import LocalMasterKey, Vault, new_key
 from tests.gateway.conftest import KeyOf, spec_of
 from tests.gateway.shop import SECRET, Shop
 
@@ -124,6 +126,26 @@ async def test_an_exchange_that_broke_off_is_finished_at_the_next_start(settings
         after = await seals(estate.main)
         assert (len(after), before & after) == (1, set())
         await works(estate.main)
+
+
+async def test_two_exchanges_take_turns(house: House) -> None:
+    keys, seen = DataKeys(house.store, Vault(new_key()), LocalMasterKey(new_key())), list[str]()
+    async with house.store.write() as session:
+        await session.execute(delete(DataKeyRow))
+
+    async def keeper() -> int:
+        seen.append("begins")
+        await asyncio.sleep(0.05)  # the other one would make a key now, and this one forget the one sealed under
+        async with house.store.read() as session:
+            seen.append(f"{len(list(await session.scalars(select(DataKeyRow.id))))} keys")
+        return 0
+
+    rotation = Rotation(keys, [keeper])
+    await rotation.open()
+    seen.clear()
+    reports = await asyncio.gather(rotation.rotate(), rotation.rotate())
+    assert reports[0].key_id != reports[1].key_id
+    assert seen == ["begins", "3 keys"] * 2
 
 
 async def test_the_door(gateway: httpx.AsyncClient, house: House, shop: Shop, key_of: KeyOf) -> None:
