@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from pydantic import SecretBytes
 from sqlalchemy import delete, select, update
 
+from practicum.contracts.base import utc_now
 from practicum.contracts.connectors import ApiKeyAuth, ConnectorSpec, PracticeSpec
 from practicum.contracts.models import ModelSpec, Provider
 from practicum.errors import ConfigurationError
@@ -125,6 +127,18 @@ async def test_an_exchange_that_broke_off_is_finished_at_the_next_start(settings
     async with running(build(settings)) as estate:
         after = await seals(estate.main)
         assert (len(after), before & after) == (1, set())
+        await works(estate.main)
+
+
+async def test_a_clock_that_was_set_back_loses_no_key(settings: Settings, shop: Shop) -> None:
+    async with running(build(settings)) as estate:
+        await fill(estate.main, shop)
+        async with estate.main.store.write() as session:
+            await session.execute(update(DataKeyRow).values(created=utc_now() + timedelta(days=1)))
+        await estate.main.rotation.rotate()
+    async with running(build(settings)) as estate:
+        await works(estate.main)
+        await estate.main.rotation.rotate()
         await works(estate.main)
 
 

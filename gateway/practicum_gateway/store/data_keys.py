@@ -1,7 +1,6 @@
 """The data keys of a store: made at its first opening, sealed under the master key, exchanged on demand."""
 
 from sqlalchemy import delete, select, update
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.base import utc_now
 from practicum_gateway.store.engine import Store, new_id
@@ -26,6 +25,7 @@ class DataKeys:
         self._store = store
         self._vault = vault
         self._master = master
+        self._sealing: str | None = None
 
     async def open(self) -> None:
         """Take the store's keys up; those that a former master key sealed are sealed under the present one.
@@ -49,11 +49,12 @@ class DataKeys:
             async with self._store.write() as session:
                 for identity, wrapped in anew.items():
                     await session.execute(update(DataKeyRow).where(DataKeyRow.id == identity).values(wrapped=wrapped))
-        for purpose, key in keys:
+        for row, (purpose, key) in zip(rows, keys, strict=True):
             if purpose == _NAMES:
                 self._vault.take_names(key)
             else:
                 self._vault.take(Sealer(key), seals=True)
+                self._sealing = row.id
         for sealer in self._master.sealers:
             self._vault.take(sealer, seals=False)
 
@@ -64,23 +65,19 @@ class DataKeys:
         async with self._store.write() as session:
             session.add(row)
         self._vault.take(Sealer(key), seals=True)
+        self._sealing = row.id
         return self._vault.key_id
 
     async def forget_all_but_latest(self) -> None:
-        """Forget keys that nothing is sealed under any more."""
+        """Forget keys that nothing is sealed under any more: all but the one that seals, whatever the clocks said."""
         async with self._store.write() as session:
-            kept = await _latest(session)
-            await session.execute(delete(DataKeyRow).where(DataKeyRow.purpose == _SEAL, DataKeyRow.id != kept))
+            others = (DataKeyRow.purpose == _SEAL, DataKeyRow.id != self._sealing)
+            await session.execute(delete(DataKeyRow).where(*others))
 
     async def _row(self, purpose: str, key: bytes) -> DataKeyRow:
         identity = new_id("dk")
         wrapped = await self._master.wrap(key, _context(identity))
         return DataKeyRow(id=identity, purpose=purpose, wrapped=wrapped, created=utc_now())
-
-
-async def _latest(session: AsyncSession) -> str | None:
-    newest = select(DataKeyRow.id).where(DataKeyRow.purpose == _SEAL)
-    return await session.scalar(newest.order_by(DataKeyRow.created.desc(), DataKeyRow.id.desc()).limit(1))
 
 
 def _context(identity: str) -> str:
