@@ -15,7 +15,7 @@ from practicum.contracts.issuers import Issuer
 from practicum.contracts.models import ModelSpec, parted
 from practicum.contracts.webhooks import Webhook
 from practicum.declaration.form import WantedTenant, WantedWebhook
-from practicum.declaration.rules import HOLD, RuleChange, change_of, holding_back
+from practicum.declaration.rules import HOLD, RuleChange, change_of, denied_by, holding_back
 from practicum.declaration.said import connector_said, issuer_said, model_said, webhook_said
 from practicum.declaration.steps import Do, Left, Plan, Step, What
 
@@ -111,7 +111,7 @@ class _Planning:
         left = () if prune else extra
         return Plan(
             steps=(*tenant, *shut_out, *hold, *connectors, *models, *rules, *issuers, *webhooks, *gone),
-            left=(*left, *self._promoted(), *self._idle(step.name for step in connectors)),
+            left=(*left, *self._promoted(), *self._stray(step.name for step in connectors)),
         )
 
     def _step(self, what: What, name: str, do: Do) -> Step:
@@ -198,9 +198,15 @@ class _Planning:
                 why = f"it names {found.names}, by a decision that was made with `practicum models`"
                 yield Left(tenant=self._wanted.name, what=What.MODEL, name=spec.alias, why=why)
 
-    def _idle(self, changing: Iterable[str]) -> Iterator[Left]:
-        """Rules and budgets that hold nothing back; which tools a connector that changes will have is not known yet."""
+    def _stray(self, changing: Iterable[str]) -> Iterator[Left]:
+        """Rules and budgets that hold nothing back, and a hold that nothing will end.
+
+        Which tools a connector that changes will have is not known yet.
+        """
         names = tuple(changing)
+        if self._wanted.rules is None and (denied := denied_by(self._present.rules)):
+            why = f"an apply that did not end left it: it denies {', '.join(denied)}; declare `rules` to end it"
+            yield Left(tenant=self._wanted.name, what=What.RULES, name=HOLD, why=why)
         for name, pattern in holding_back(self._wanted.rules, self._wanted.budgets):
             system = pattern.partition(".")[0]
             if pattern in self._present.idle and not any(fnmatchcase(each, system) for each in names):

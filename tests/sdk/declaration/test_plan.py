@@ -68,6 +68,8 @@ def test_a_hold_that_an_apply_left_stays_until_the_new_rules_come() -> None:
     assert told(again) == ["change rules"]
     more = rule_change(wish, Present(rules=left)).held(("crm",)).rules
     assert [(rule.id, rule.tools) for rule in more] == [(HOLD, ("erp.*", "crm.*"))]
+    (told_of,) = planned(wanted(), Present(rules=left)).left
+    assert (told_of.name, "declare `rules`" in told_of.why) == (HOLD, True)
 
 
 def test_a_rule_that_holds_nothing_back_is_told_unless_its_tools_may_still_come() -> None:
