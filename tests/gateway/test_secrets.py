@@ -142,6 +142,14 @@ async def test_a_clock_that_was_set_back_loses_no_key(settings: Settings, shop: 
         await works(estate.main)
 
 
+async def test_nothing_is_added_under_the_older_key_while_all_is_sealed_anew(house: House) -> None:
+    adding = house.catalogue._changing  # pyright: ignore[reportPrivateUsage]  # what holds who registers
+    async with house.store.write(in_turn=True), adding:
+        anew = [asyncio.create_task(each.seal_anew()) for each in (house.catalogue, house.registry, house.webhooks)]
+        assert not (await asyncio.wait(anew, timeout=0.1))[0]
+    assert await asyncio.gather(*anew) == [0, 0, 0]
+
+
 async def test_two_exchanges_take_turns(house: House) -> None:
     keys, seen = DataKeys(house.store, Vault(new_key()), LocalMasterKey(new_key())), list[str]()
     async with house.store.write() as session:

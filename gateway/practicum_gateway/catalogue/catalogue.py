@@ -168,7 +168,8 @@ class Catalogue:
 
     async def seal_anew(self) -> int:
         """Seal every credential that an older key sealed under the present one; how many they were."""
-        return await self._registrations.seal_anew()
+        async with self._changing:  # none is added meanwhile under the older key
+            return await self._registrations.seal_anew()
 
     async def drifted(self, tool: str) -> None:
         """Count an answer that departed from what the document says of it."""

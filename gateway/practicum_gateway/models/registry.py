@@ -265,7 +265,7 @@ class Registry:
     async def seal_anew(self) -> int:
         """Seal every provider's key that an older key sealed under the present one; how many they were."""
         count = 0
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:  # none is added meanwhile under the older key
             kept = select(ModelVersionRow).where(ModelVersionRow.api_key.is_not(None)).with_for_update()
             for row in await session.scalars(kept):
                 sealed = self._vault.sealed_anew(row.api_key or "", _purpose(row.alias))
