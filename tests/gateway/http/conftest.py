@@ -1,12 +1,19 @@
-"""An identity provider on loopback, trusted by the main tenant, and another tenant."""
+"""An identity provider on loopback, trusted by the main tenant, and another tenant; all on a gateway's own loop."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 
 import httpx
 import pytest
+import uvloop
 
 from tests.gateway.conftest import served
 from tests.gateway.identity_provider import IdentityProvider, create_provider, trust
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The loop on which a gateway runs."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture
