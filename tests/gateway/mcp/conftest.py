@@ -25,7 +25,7 @@ ALLOW_ALL = {"rules": [{"id": "all", "outcome": "allow"}]}
 async def client_of(url: str, key: str, mode: Any = "2026-07-28", **options: Any) -> AsyncGenerator[Client]:
     """The official client, with a key."""
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=20) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
         Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode, **options) as client,
     ):
         yield client
