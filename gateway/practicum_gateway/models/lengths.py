@@ -32,7 +32,7 @@ async def told_by(spec: ModelSpec, api_key: str | None) -> Told:
     if spec.base_url is None:
         return Told()
     where = "/props" if spec.provider is Provider.LLAMA_CPP else "/models"
-    headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+    headers = {"Accept-Encoding": "identity"} | ({} if api_key is None else {"Authorization": f"Bearer {api_key}"})
     try:
         async with httpx.AsyncClient(timeout=_SECONDS, headers=headers) as client:
             body = await _body(client, spec.base_url.rstrip("/") + where)
@@ -62,7 +62,7 @@ async def _body(client: httpx.AsyncClient, url: str) -> bytes:
     body = b""
     async with client.stream("GET", url) as response:
         response.raise_for_status()
-        async for piece in response.aiter_bytes():
+        async for piece in response.aiter_raw():  # what is packed may be of any size once it is not
             body += piece
             if len(body) > _MOST_BYTES:
                 raise ValueError("no list of models is that long")
