@@ -59,7 +59,8 @@ class Death:
     def on_connect(self, connection: Any, _record: Any) -> None:
         """Look at the statements of a connection to SQLite, with their parameters written into them."""
         if isinstance(connection.driver_connection, EmbeddedConnection):
-            connection.driver_connection._sqlite.set_trace_callback(self._on_text)
+            sqlite = connection.driver_connection._sqlite  # pyright: ignore[reportPrivateUsage]  # nothing else sees all
+            sqlite.set_trace_callback(self._on_text)
 
     def _on_text(self, statement: str) -> None:
         if statement.startswith(_WRITING) and f"'{_STATES[self._step]}'" in statement:
