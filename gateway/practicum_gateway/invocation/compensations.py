@@ -13,7 +13,7 @@ from practicum.contracts.trajectory import CallRecord
 from practicum.errors import CallError, ConflictError, NotFoundError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.catalogue.catalogue import Catalogue
-from practicum_gateway.invocation.intent import Intent, scope_of
+from practicum_gateway.invocation.intent import Intent, hash_of_arguments, scope_of
 from practicum_gateway.invocation.ledger import values_of
 from practicum_gateway.invocation.undone import nothing_done
 from practicum_gateway.store.engine import Store
@@ -25,6 +25,7 @@ _NOT_SAID = "The system's document does not say how it is undone, or a value tha
 _GONE = "The tool that undid it is no longer there, or takes other arguments by now."
 _ANOTHER = "The connector of the tool that undid it was registered after the call: it may reach another system by now."
 _UNDONE = "It was undone already, or may have been: look at the system."
+_TAKEN_UP = "The call that undoes it was made already by itself, or may have been: look at the system."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,22 @@ class Compensations:
         undo, note = await self._checked(record)
         if not again and any(not nothing_done(one.observation) for one in tries):
             undo, note = None, _UNDONE
+        elif undo is not None and await self._is_taken_up(row, undo):
+            undo, note = None, _TAKEN_UP
         undone = None if latest is None else CallStatus(str(latest))
         return record.model_copy(update={"undo": undo, "note": note, "undone": undone})
+
+    async def _is_taken_up(self, row: InvocationRow, offer: Compensation) -> bool:
+        """Whether whoever made the call has made the offered one since, as an ordinary call."""
+        made = select(InvocationRow.observation).where(
+            InvocationRow.scope == row.scope,
+            InvocationRow.tool == offer.tool,
+            InvocationRow.arguments_hash == hash_of_arguments(offer.arguments),
+            InvocationRow.compensates.is_(None),
+            InvocationRow.started > row.started,
+        )
+        async with self._store.read() as session:
+            return any(not nothing_done(observation) for observation in await session.scalars(made))
 
     async def _checked(self, record: CallRecord) -> tuple[Compensation | None, str | None]:
         """The call that undoes one, or why there is none."""

@@ -112,6 +112,20 @@ async def test_a_call_is_undone_once_whoever_undoes_it(
     del house
 
 
+async def test_an_offer_that_was_taken_up_as_an_ordinary_call_is_not_made_again(house: House, desk: Desk) -> None:
+    for key in ("t1", "t2"):
+        await house.pipeline.invoke(call("desk_open", {"title": "x"}, key=key))
+    desk.refuse = True  # which undoes nothing
+    await house.pipeline.invoke(call("desk_close", {"id": 1}, key="c1"))
+    desk.refuse = False
+    assert (await house.compensations.of(scope_of(BOT, None), "t1")).undo is not None
+    await house.pipeline.invoke(call("desk_close", {"id": 1}, key="c2"))
+    with pytest.raises(ConflictError, match="made already by itself"):
+        await house.compensations.intent(scope_of(BOT, None), "t1", BOT)
+    await house.pipeline.invoke(await house.compensations.intent(scope_of(BOT, None), "t2", BOT))
+    assert desk.closed == [1, 2]
+
+
 async def test_rules_and_people_decide_about_undoing_too(house: House, desk: Desk) -> None:
     await house.pipeline.invoke(call("desk_open", {"title": "x"}, key="t1"))
     scope = scope_of(BOT, None)
@@ -195,11 +209,11 @@ async def test_an_offer_is_checked_against_the_tools_of_today(house: House, desk
 
 
 async def test_the_key_of_another_call_undoes_nothing(house: House, desk: Desk) -> None:
-    for key in ("t1", "t2"):
-        await house.pipeline.invoke(call("desk_open", {"title": "x"}, key=key))
-    await house.pipeline.invoke(call("desk_close", {"id": 1}, key="by-hand"))
-    undoing = await house.compensations.intent(scope_of(BOT, None), "t1", BOT, "by-hand")
+    await house.pipeline.invoke(call("desk_drop_flag", {"name": "x"}, key="by-hand"))
+    for key in ("f1", "f2"):
+        await house.pipeline.invoke(call("desk_set_flag", {"name": "x"}, key=key))
+    undoing = await house.compensations.intent(scope_of(BOT, None), "f1", BOT, "by-hand")
     with pytest.raises(ConflictError, match="to undo another"):
         await house.pipeline.invoke(undoing)
-    assert desk.closed == [1]
-    assert (await house.compensations.of(scope_of(BOT, None), "t1")).undone is None
+    assert desk.flags == {"x"}
+    assert (await house.compensations.of(scope_of(BOT, None), "f1")).undone is None
