@@ -88,10 +88,11 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Go on with the next request, unless this one has no end."""
-        answered = self.cycle
+        latest = self.cycle
         super().on_response_complete()
-        if self._in_body and not self.transport.is_closing():
-            self.loop.call_later(self.linger_seconds, self._close_unless_past, answered)
+        # One that waits behind the answered one may take its time over its body: it is not answered yet.
+        if self._in_body and latest.response_complete and not self.transport.is_closing():
+            self.loop.call_later(self.linger_seconds, self._close_unless_past, latest)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, without repeating any of it."""

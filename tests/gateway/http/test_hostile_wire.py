@@ -240,6 +240,20 @@ async def test_who_sends_nothing_keeps_nobody_else_out(estate: Estate, key: str)
         await answers_still(url, key)
 
 
+async def test_who_waits_behind_another_has_time_for_a_body(estate: Estate, key: str) -> None:
+    async with in_earnest(estate, Hasty) as url:
+        reader, writer = await connect(url)
+        put_rules = head("PUT", "/v1/rules", key, "Content-Type: application/json", f"Content-Length: {len(RULES)}")
+        writer.write(head("GET", "/v1/rules", key) + put_rules)
+        await asyncio.sleep(3 * Hasty.linger_seconds)
+        writer.write(RULES)
+        said = b""
+        while said.count(b"HTTP/1.1 200") < 2 and (piece := await asyncio.wait_for(reader.read(65_536), 10)):
+            said += piece
+        assert said.count(b"HTTP/1.1 200") == 2, said
+        writer.close()
+
+
 async def pour(writer: asyncio.StreamWriter) -> None:
     """Send more than a gigabyte of a body, in chunks."""
     for _ in range(20_000):
