@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.connectors.loopback import Server, System
+from tests.connectors.loopback import System
+from tests.serving import in_a_thread
 
 
 @pytest.fixture(scope="session")
 def _running_system() -> Iterator[System]:
     app = System()
-    with Server(app) as url:
+    with in_a_thread(app) as url:
         app.url = url
         yield app
 

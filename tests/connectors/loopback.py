@@ -2,13 +2,9 @@
 
 import asyncio
 import json
-import threading
-import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
-
-import uvicorn
 
 Headers = Iterable[tuple[str, str]]
 
@@ -85,24 +81,3 @@ class System:
 
 def _echo(seen: Seen) -> Answer:
     return Answer(body={"method": seen.method, "path": seen.raw_path, "query": seen.query, "headers": seen.headers})
-
-
-class Server:
-    """A server in a thread, on a free port."""
-
-    def __init__(self, app: Any) -> None:
-        self._server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off"))
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
-
-    def __enter__(self) -> str:
-        self._thread.start()
-        deadline = time.monotonic() + 20
-        while not self._server.started:
-            if time.monotonic() > deadline:
-                raise TimeoutError
-            time.sleep(0.01)
-        return f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
-
-    def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
-        self._thread.join(timeout=20)

@@ -17,7 +17,8 @@ from practicum.errors import CallError, DocumentError, ForbiddenError, RequestEr
 from practicum_connectors import CompiledConnector, Delivery
 from practicum_connectors.practice import State
 from tests.connectors.documents import Json, compiled, document, operation, path
-from tests.connectors.loopback import Answer, Server, System
+from tests.connectors.loopback import Answer, System
+from tests.serving import in_a_thread
 
 LIVE_SECRET, PRACTICE_SECRET = "live-secret-canary", "practice-secret-canary"
 SCHEMES: Json = {
@@ -37,7 +38,7 @@ STATE: State = {"orders": {"7": {"paid": 20.0}}}
 @pytest.fixture
 def live() -> Iterator[System]:
     app = System()
-    with Server(app) as url:
+    with in_a_thread(app) as url:
         app.url = url
         yield app
 

@@ -22,8 +22,9 @@ from rich.table import Table
 from practicum.contracts.connectors import ConnectorSpec, Fidelity
 from practicum.contracts.tools import CallStatus, Effect
 from practicum_connectors import CompiledConnector, ToolIndex
-from tests.connectors.loopback import Answer, Server, System
+from tests.connectors.loopback import Answer, System
 from tests.corpus.examine import Result, examine, read
+from tests.serving import in_a_thread
 
 ROOT = Path(__file__).parents[2]
 GITHUB = "github_api.github.com.json.gz"
@@ -94,7 +95,7 @@ async def check_github(path: Path) -> list[str]:
     started = time.perf_counter()
     document = await asyncio.to_thread(read, path)
     system, faults = System(), list[str]()
-    with Server(system) as url:
+    with in_a_thread(system) as url:
         system.answer("/repos/octo/hello", Answer(body={"id": 1, "full_name": "octo/hello"}))
         spec = ConnectorSpec(name="github", base_url=url, private_network=True)
         async with CompiledConnector.compile(spec, document) as connector:

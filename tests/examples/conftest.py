@@ -12,7 +12,8 @@ from examples.systems.company import seed_states
 from examples.systems.crm.app import create_app as create_crm
 from examples.systems.erp.app import create_app as create_erp
 from examples.systems.world import World
-from tests.examples.loopback import CREDENTIALS, Clock, fetch_token, served
+from tests.examples.loopback import CREDENTIALS, Clock, fetch_token
+from tests.serving import in_a_thread
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +35,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory, clock: Clock) -> Generat
         ),
     }
     with ExitStack() as stack:
-        yield {name: stack.enter_context(served(app)) for name, app in apps.items()}
+        yield {name: stack.enter_context(in_a_thread(app)) for name, app in apps.items()}
         for app in apps.values():
             app.state.books.store.close()
 

@@ -14,8 +14,9 @@ import pytest
 from examples.systems.company import seed_states
 from examples.systems.copies import Copies
 from examples.systems.credentials import Credentials
-from tests.examples.loopback import Clock, served
+from tests.examples.loopback import Clock
 from tests.examples.processes import free_port, started
+from tests.serving import in_a_thread
 
 TOKEN = "test-practice-token"
 CUSTOMERS = {"customers": {"C-1": {"name": "Ada", "email": "ada@home.example", "city": "Bern"}}}
@@ -55,7 +56,7 @@ class Server:
 def serving(**settings: Any) -> Generator[Server]:
     clock = Clock()
     copies = Copies(Credentials.of_practice({"PRACTICE_TOKEN": TOKEN}), clock=clock, **settings)
-    with served(copies) as url, httpx.Client() as client:
+    with in_a_thread(copies) as url, httpx.Client() as client:
         yield Server(url, clock, client)
     copies.close()
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import shutil
-import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from practicum_gateway.store.engine import Store
 from practicum_gateway.store.migrate import migrate
 from tests.gateway.shop import SECRET, Shop, create_shop
 from tests.postgres import PostgresServer
+from tests.serving import on_this_loop
 
 Serve = Callable[[ASGIApp], contextlib.AbstractAsyncContextManager[str]]
 
@@ -111,35 +111,12 @@ async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     raise AssertionError("it did not come true in time")
 
 
-class Server(uvicorn.Server):
-    """Says when it is ready, and leaves signals to pytest."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-
 @contextlib.asynccontextmanager
 async def served(app: ASGIApp) -> AsyncGenerator[str]:
     """An app behind a real server on a free port; gives its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(app, lifespan="off", log_level="critical", timeout_graceful_shutdown=1)
-        server = Server(config)
-        task = asyncio.create_task(server.serve([listening]))
-        try:
-            await asyncio.wait_for(server.ready.wait(), 10)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await task
+    config = uvicorn.Config(app, lifespan="off", log_level="critical", timeout_graceful_shutdown=1)
+    async with on_this_loop(config) as url:
+        yield url
 
 
 @pytest.fixture

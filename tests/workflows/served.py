@@ -1,13 +1,11 @@
 """A scripted gateway behind real HTTP, on a free loopback port, in a thread of its own."""
 
 import asyncio
-import threading
-import time
+import contextlib
 from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
@@ -21,6 +19,7 @@ from practicum.contracts.episodes import (
 )
 from practicum.errors import PracticumError, UnauthenticatedError
 from tests.sdk.episode.scripted import ScriptedDoor
+from tests.serving import in_a_thread
 
 T = TypeVar("T")
 
@@ -32,32 +31,17 @@ class ServedDoor:
 
     def __init__(self, door: ScriptedDoor) -> None:
         self.door = door
-        self._server: uvicorn.Server | None = None
-        self._thread: threading.Thread | None = None
-
-    @property
-    def url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
+        self.url = ""
+        self._serving = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        config = uvicorn.Config(
-            gateway_app(self.door), host="127.0.0.1", port=0, log_level="critical", timeout_graceful_shutdown=1
-        )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
-        self._thread.start()
-        while not self._server.started:
-            time.sleep(0.01)
+        self.url = self._serving.enter_context(in_a_thread(gateway_app(self.door)))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._server is not None
-        assert self._thread is not None
-        self._server.should_exit = True
-        self._thread.join()
+        self._serving.close()
 
 
 def gateway_app(door: ScriptedDoor) -> FastAPI:

@@ -14,8 +14,8 @@ from practicum.errors import CallError
 from practicum_connectors import CompiledConnector, load_document
 from practicum_connectors.response.lists import find_list
 from tests.connectors.documents import Json, compiled
-from tests.connectors.loopback import Server
 from tests.connectors.response.paging_system import CSV, DOCUMENT, IDS, PagingSystem
+from tests.serving import in_a_thread
 
 MOST_PAGES = 12
 
@@ -23,7 +23,7 @@ MOST_PAGES = 12
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[PagingSystem, str]]:
     system = PagingSystem()
-    with Server(system) as url:
+    with in_a_thread(system) as url:
         yield system, url
 
 

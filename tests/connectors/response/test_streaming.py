@@ -9,15 +9,15 @@ from practicum_connectors.exchange import Delivery, Exchange, HttpRequest
 from practicum_connectors.response.content import Streamed, read_content
 from practicum_connectors.response.streams import Bounds, Kind, Stream
 from practicum_connectors.sender import Sender
-from tests.connectors.loopback import Server
 from tests.connectors.response.paging_system import PagingSystem
+from tests.serving import in_a_thread
 
 WIDE = Bounds(items=10**6, bytes=10**9, seconds=20.0)
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with Server(PagingSystem()) as url:
+    with in_a_thread(PagingSystem()) as url:
         yield url
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 from practicum.contracts.episodes import CallReceipt, Episode, EpisodeEvent, TurnReceipt
 from practicum.contracts.trajectory import Trajectory
 from practicum.testing import ScriptedModelServer
+from tests.serving import on_this_loop
 
 SYSTEM = "You look after orders."
 
@@ -54,21 +54,9 @@ class Shop:
 @contextlib.asynccontextmanager
 async def serving(app: FastAPI) -> AsyncGenerator[str]:
     """An app on a free loopback port, in this event loop."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5, lifespan="on")
-        )
-        server.install_signal_handlers = lambda: None  # type: ignore[method-assign]
-        task = asyncio.create_task(server.serve([listening]))
-        while not server.started:
-            if task.done():
-                await task
-            await asyncio.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await task
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5, lifespan="on")
+    async with on_this_loop(config) as url:
+        yield url
 
 
 @dataclass

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import socket
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -12,7 +11,7 @@ from practicum.contracts.problems import Problem
 from practicum_gateway.app import app_of
 from practicum_gateway.estate import Estate
 from practicum_gateway.http.server import Connection, configured
-from tests.gateway.conftest import Server
+from tests.serving import on_this_loop
 
 SILENCE = 15.0
 """Seconds after which a client has been left hanging."""
@@ -40,17 +39,10 @@ class Raw:
 @contextlib.asynccontextmanager
 async def in_earnest(estate: Estate, protocol: type[Connection] = Connection) -> AsyncGenerator[str]:
     """The gateway behind the server that `python -m practicum_gateway` runs, perhaps a hastier one; gives its URL."""
-    with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
-        config = configured(app_of(estate))
-        config.http, config.timeout_graceful_shutdown = protocol, 1
-        server = Server(config)
-        task = asyncio.create_task(server.serve([listening]))
-        try:
-            await asyncio.wait_for(server.ready.wait(), 10)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await task
+    config = configured(app_of(estate))
+    config.http, config.timeout_graceful_shutdown = protocol, 1
+    async with on_this_loop(config) as url:
+        yield url
 
 
 async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
