@@ -57,6 +57,7 @@ class Plan:
         calls: how many in all.
         warming: how many before, which are not counted.
         expected: what every answer has to hold.
+        first: what stands in the first piece of an answer that is waited for; empty where only the whole counts.
     """
 
     host: str
@@ -66,56 +67,98 @@ class Plan:
     calls: int
     warming: int = 0
     expected: str = ""
+    first: str = ""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a run saw; times in milliseconds."""
+    """What a run saw; times in milliseconds.
+
+    Attributes:
+        median: of an answer, until it is whole.
+        p95: likewise.
+        wall_seconds: of all.
+        calls: how many.
+        first: the median until the first piece was there that was waited for.
+    """
 
     median: float
     p95: float
     wall_seconds: float
     calls: int
+    first: float = 0.0
 
 
 class Failed(Exception):
     """An answer was not what it had to be."""
 
 
-async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> tuple[int, str]:
-    """Status and body of one answer."""
+@dataclass
+class Answered:
+    """One answer.
+
+    Attributes:
+        status: of HTTP.
+        body: as text.
+        first: when the first piece was there that was waited for, by `time.perf_counter`; 0 where none was.
+    """
+
+    status: int
+    body: str = ""
+    first: float = 0.0
+
+
+async def ask(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, first: bytes = b""
+) -> Answered:
+    """One answer, and when the piece was there that holds `first`."""
     writer.write(request)
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-    status = int(head.split(" ", 2)[1])
+    answered = Answered(int(head.split(" ", 2)[1]))
     for line in head.split("\r\n"):
         if line.startswith("content-length:"):
-            return status, (await reader.readexactly(int(line[15:]))).decode()
+            answered.body = (await reader.readexactly(int(line[15:]))).decode()
+            return answered
     if "transfer-encoding: chunked" not in head:
-        return status, ""
+        return answered
     pieces: list[bytes] = []
     while size := int(await reader.readline(), 16):
         pieces.append((await reader.readexactly(size + 2))[:-2])
+        if first and not answered.first and first in pieces[-1]:
+            answered.first = time.perf_counter()
     await reader.readexactly(2)
-    return status, b"".join(pieces).decode()
+    answered.body = b"".join(pieces).decode()
+    return answered
 
 
-async def _connection(plan: Plan, requests: Callable[[], bytes | None], spent: list[float]) -> None:
+@dataclass
+class _Spent:
+    """Seconds that answers took, and that their first pieces did."""
+
+    whole: list[float] = field(default_factory=list[float])
+    first: list[float] = field(default_factory=list[float])
+
+
+async def _connection(plan: Plan, requests: Callable[[], bytes | None], spent: _Spent) -> None:
     reader, writer = await asyncio.open_connection(plan.host, plan.port)
+    first = plan.first.encode()
     try:
         while (request := requests()) is not None:
             began = time.perf_counter()
-            status, body = await asyncio.wait_for(ask(reader, writer, request), _SLOWEST_SECONDS)
-            spent.append(time.perf_counter() - began)
-            if status >= 300 or plan.expected not in body:
-                raise Failed(f"{status}: {body[:2000]}")
+            answered = await asyncio.wait_for(ask(reader, writer, request, first), _SLOWEST_SECONDS)
+            spent.whole.append(time.perf_counter() - began)
+            if answered.first:
+                spent.first.append(answered.first - began)
+            if answered.status >= 300 or plan.expected not in answered.body or (first and not answered.first):
+                raise Failed(f"{answered.status}: {answered.body[:2000]}")
     finally:
         writer.close()
 
 
-async def _run(plan: Plan, calls: int) -> tuple[list[float], float]:
+async def _run(plan: Plan, calls: int) -> tuple[_Spent, float]:
     host = f"{plan.host}:{plan.port}"
     encoded = [request.encoded(host) for request in plan.requests]
-    spent: list[float] = []
+    spent = _Spent()
     left = iter(range(calls))
 
     def drawing(source: Iterator[bytes]) -> Callable[[], bytes | None]:
@@ -137,8 +180,14 @@ async def run(plan: Plan) -> Seen:
     if plan.warming:
         await _run(plan, plan.warming)
     spent, wall = await _run(plan, plan.calls)
-    ordered = sorted(spent)
-    return Seen(statistics.median(ordered) * 1000, ordered[int(len(ordered) * 0.95)] * 1000, wall, len(ordered))
+    ordered = sorted(spent.whole)
+    return Seen(
+        median=statistics.median(ordered) * 1000,
+        p95=ordered[int(len(ordered) * 0.95)] * 1000,
+        wall_seconds=wall,
+        calls=len(ordered),
+        first=statistics.median(spent.first) * 1000 if spent.first else 0.0,
+    )
 
 
 def main() -> None:

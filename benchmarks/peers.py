@@ -33,7 +33,7 @@ RULES = {
 _JSON = {"Content-Type": "application/json"}
 _MCP = {**_JSON, "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 
-_FLOOR = """
+FLOOR = """
 import sys
 import httpx, uvicorn
 from fastapi import FastAPI, Request, Response
@@ -98,7 +98,7 @@ def direct(asked: Service) -> Generator[Way]:
 def floor(asked: Service) -> Generator[Way]:
     """A FastAPI application that passes everything on with httpx and does nothing else."""
     port = free_port()
-    with running([sys.executable, "-c", _FLOOR, asked.url, str(port)], port, "/orders/1") as service:
+    with running([sys.executable, "-c", FLOOR, asked.url, str(port)], port, "/orders/1") as service:
         yield Way(service, lambda _: [Request("GET", f"/orders/{ARGUMENTS['id']}")])
 
 

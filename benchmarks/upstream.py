@@ -7,6 +7,7 @@ import asyncio
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 
 ORDER = {"id": "17", "customer": "octo", "status": "shipped", "total": 42.5, "lines": [{"sku": "a-1", "count": 2}]}
 DOCUMENT = {
@@ -69,11 +70,12 @@ DOCUMENT = {
 _ANSWERS = {"GET": (200, json.dumps(ORDER).encode()), "POST": (201, b'{"id": "1"}')}
 
 
-class _Answering(asyncio.Protocol):
-    """One connection."""
+class Answering(asyncio.Protocol):
+    """One connection that is answered at once, request by request."""
 
-    def __init__(self, seen: Counter[str]) -> None:
-        self._seen = seen
+    def __init__(self, answer: Callable[[str, str, asyncio.Transport], None]) -> None:
+        """Answer with a function, which is given the method with the path, the body, and where the answer goes."""
+        self._answer = answer
         self._transport: asyncio.Transport | None = None
         self._came = b""
 
@@ -92,26 +94,35 @@ class _Answering(asyncio.Protocol):
             if len(self._came) < whole:
                 return
             body, self._came = self._came[end + 4 : whole], self._came[whole:]
-            self._answer(head.partition(" HTTP/")[0], body.decode())
+            if self._transport is not None:
+                self._answer(head.partition(" HTTP/")[0], body.decode(), self._transport)
 
-    def _answer(self, asked: str, body: str) -> None:
-        method, _, path = asked.partition(" ")
-        if path == "/seen":
-            status, answer = 200, json.dumps(self._seen).encode()
-        else:
-            self._seen[f"{asked} {body}".rstrip()] += 1
-            status, answer = _ANSWERS[method]
-        if self._transport is not None:
-            head = f"HTTP/1.1 {status} OK\r\nContent-Type: application/json\r\nContent-Length: {len(answer)}\r\n\r\n"
-            self._transport.write(head.encode() + answer)
+
+async def serve(port: int, answer: Callable[[str, str, asyncio.Transport], None]) -> None:
+    """Answer on a port of loopback until ended."""
+    server = await asyncio.get_running_loop().create_server(lambda: Answering(answer), "127.0.0.1", port, backlog=2048)
+    await server.serve_forever()
+
+
+def json_answer(status: int, body: bytes) -> bytes:
+    """An answer as it goes over the wire."""
+    head = f"HTTP/1.1 {status} OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
 
 
 async def main() -> None:
     """Serve until ended."""
     seen: Counter[str] = Counter()
-    port = int(sys.argv[1])
-    server = await asyncio.get_running_loop().create_server(lambda: _Answering(seen), "127.0.0.1", port, backlog=2048)
-    await server.serve_forever()
+
+    def answer(asked: str, body: str, transport: asyncio.Transport) -> None:
+        method, _, path = asked.partition(" ")
+        if path == "/seen":
+            transport.write(json_answer(200, json.dumps(seen).encode()))
+            return
+        seen[f"{asked} {body}".rstrip()] += 1
+        transport.write(json_answer(*_ANSWERS[method]))
+
+    await serve(int(sys.argv[1]), answer)
 
 
 if __name__ == "__main__":
