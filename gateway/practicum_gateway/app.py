@@ -50,6 +50,7 @@ from practicum_gateway.http import (
     keys,
     metrics,
     models,
+    responses,
     rules,
     secrets,
     tenants,
@@ -115,6 +116,7 @@ ROUTERS = (
     tenants.router,
     models.router,
     chat.router,
+    responses.router,
     episodes.router,
     trajectories.router,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -10,10 +10,12 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from practicum.contracts.access import Role
+from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import Problem
 from practicum.errors import PracticumError
-from practicum_gateway.access.principals import Actor
-from practicum_gateway.episodes.chat import Speaker
+from practicum_gateway.access.principals import Actor, Principal
+from practicum_gateway.episodes.chat import Ask, Speaker
+from practicum_gateway.house import House
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.chat_answer import Chunks, completion
 from practicum_gateway.http.chat_request import ChatRequest
@@ -50,37 +52,86 @@ class ChatRoute(JsonRoute):
         return answer
 
 
-_STREAM = "text/event-stream"
+STREAM = "text/event-stream"
 _ANSWERED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "OpenAI's `chat.completion`; asked to stream, its chunks as server-sent events.",
-        "content": {_STREAM: {}},
+        "content": {STREAM: {}},
     }
 }
-_PROBLEMS = documented(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 502, schema=ChatProblem)
+PROBLEMS = documented(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 502, schema=ChatProblem)
 
 router = APIRouter(tags=["models"], route_class=ChatRoute)
 
 
-@router.post("/v1/chat/completions", responses=_ANSWERED | _PROBLEMS)
+@router.post("/v1/chat/completions", responses=_ANSWERED | PROBLEMS)
 async def complete_chat(request: ChatRequest, house: Services, caller: Caller) -> Response:
     """A model's answer to a conversation, whole or as a stream; with an episode key it is recorded into the episode."""
+    return await answered(
+        request.ask(),
+        house,
+        caller,
+        lambda speaker, completed: completion(speaker, request.model, completed),
+        (lambda speaker: Chunks(speaker, request.model, with_usage=request.stream_options.include_usage))
+        if request.stream
+        else None,
+    )
+
+
+class Written(Protocol):
+    """Writes the pieces of one streamed answer in some form."""
+
+    def first(self) -> str:
+        """The beginning."""
+        ...
+
+    def text(self, text: str) -> str:
+        """A piece of text."""
+        ...
+
+    def last(self, completed: Completed) -> str:
+        """The end."""
+        ...
+
+    def error(self, problem: JsonObject) -> str:
+        """The end where it went wrong."""
+        ...
+
+
+async def answered(
+    ask: Ask,
+    house: House,
+    caller: Principal,
+    whole: Callable[[Speaker, Completed], JsonObject],
+    streamed: Callable[[Speaker], Written] | None,
+) -> Response:
+    """What a model answers, in the form that was asked for.
+
+    Args:
+        ask: what is asked.
+        house: the services of the caller's tenant.
+        caller: whose key it came with.
+        whole: writes an answer that is whole.
+        streamed: writes one in pieces; None where it is to come whole.
+
+    Raises:
+        ForbiddenError: the caller's key does not call models.
+        PracticumError: as for `Chat.complete`.
+    """
     caller.require(Role.DEVELOPER, Role.AGENT, to="call models")
     stored = None if caller.episode is None else await house.episodes.stored(caller, caller.episode)
     actor = Actor(caller.name, caller.role)
-    if not request.stream:
-        speaker, completed = await house.chat.complete(request.ask(), stored, actor)
-        return JSONResponse(completion(speaker, request.model, completed))
-    said = house.chat.stream(request.ask(), stored, actor)
+    if streamed is None:
+        return JSONResponse(whole(*await house.chat.complete(ask, stored, actor)))
+    said = house.chat.stream(ask, stored, actor)
     # Who speaks is known with the first piece, and awaited before the answer begins: until then an error can be one.
     speaker = await anext(said)
     if not isinstance(speaker, Speaker):
         raise TypeError("a stream begins with its speaker")
-    chunks = Chunks(speaker, request.model, with_usage=request.stream_options.include_usage)
-    return StreamingResponse(_stream(chunks, said), media_type=_STREAM)
+    return StreamingResponse(_stream(streamed(speaker), said), media_type=STREAM)
 
 
-async def _stream(chunks: Chunks, pieces: AsyncGenerator[Speaker | str | Completed]) -> AsyncGenerator[str]:
+async def _stream(chunks: Written, pieces: AsyncGenerator[Speaker | str | Completed]) -> AsyncGenerator[str]:
     async with aclosing(pieces):
         yield chunks.first()
         try:
@@ -91,7 +142,7 @@ async def _stream(chunks: Chunks, pieces: AsyncGenerator[Speaker | str | Complet
             yield chunks.error(_with_error(of_error(error)).model_dump(mode="json", exclude_none=True))
 
 
-def _written(chunks: Chunks, piece: str | Completed) -> str:
+def _written(chunks: Written, piece: str | Completed) -> str:
     return chunks.text(piece) if isinstance(piece, str) else chunks.last(piece)
 
 

@@ -77,13 +77,18 @@ class Chunks:
         return _event({**self._base, "choices": [choice]})
 
 
+def model_of(speaker: Speaker, asked: str) -> str:
+    """The model that an answer names: the one asked for, unless another alias answers in its place."""
+    return asked if parted(asked)[0] == speaker.model else speaker.model
+
+
 def _base(speaker: Speaker, asked: str, kind: str) -> JsonObject:
-    """What every part of an answer says; `model` is the one asked for, unless another alias answers in its place."""
+    """What every part of an answer says."""
     return {
         "id": f"chatcmpl-{speaker.call}",
         "object": kind,
         "created": int(time.time()),
-        "model": asked if parted(asked)[0] == speaker.model else speaker.model,
+        "model": model_of(speaker, asked),
         "version": speaker.version,
     }
 

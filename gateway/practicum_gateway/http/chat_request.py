@@ -22,7 +22,9 @@ def _without_nulls(value: Any) -> Any:
     return {name: content for name, content in fields.items() if content is not None and content != []}
 
 
-class _Read(BaseModel):
+class Read(BaseModel):
+    """What is read: an unknown field is an error, an empty one says nothing."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @model_validator(mode="before")
@@ -31,21 +33,21 @@ class _Read(BaseModel):
         return _without_nulls(value)
 
 
-class TextPart(_Read):
+class TextPart(Read):
     """A piece of text; other kinds of parts are not taken."""
 
     type: Literal["text"]
     text: str
 
 
-class FunctionCall(_Read):
+class FunctionCall(Read):
     """What a call calls."""
 
     name: str
     arguments: str = ""
 
 
-class ChatCall(_Read):
+class ChatCall(Read):
     """A call of an assistant's message."""
 
     id: str
@@ -53,7 +55,7 @@ class ChatCall(_Read):
     function: FunctionCall
 
 
-class ChatMessage(_Read):
+class ChatMessage(Read):
     """One message."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
@@ -85,7 +87,7 @@ class ChatMessage(_Read):
         )
 
 
-class Function(_Read):
+class Function(Read):
     """What a tool does."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
@@ -94,7 +96,7 @@ class Function(_Read):
     strict: bool | None = None
 
 
-class ToolDefinition(_Read):
+class ToolDefinition(Read):
     """A tool on offer."""
 
     type: Literal["function"]
@@ -114,23 +116,60 @@ class ToolDefinition(_Read):
         )
 
 
-class StreamOptions(_Read):
+class StreamOptions(Read):
     """How a stream is to be."""
 
     include_usage: bool = False
     include_obfuscation: Literal[False] = False
 
 
-class PlainText(_Read):
-    """The only form of answer."""
+class PlainText(Read):
+    """An answer in words, which is what every model gives by itself."""
 
     type: Literal["text"] = "text"
 
 
-class ChatRequest(_Read):
+class AnyObject(Read):
+    """An answer that is some JSON object."""
+
+    type: Literal["json_object"]
+
+
+class AnswerSchema(Read):
+    """What an answer has to fit."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    description: str | None = None
+    schema_: JsonObject = Field(alias="schema")
+    strict: bool | None = None
+
+
+class FittingObject(Read):
+    """An answer that is JSON and fits a schema."""
+
+    type: Literal["json_schema"]
+    json_schema: AnswerSchema
+
+
+class NamedFunction(Read):
+    """A function by its name."""
+
+    name: str
+
+
+class NamedTool(Read):
+    """The one tool that has to be called."""
+
+    type: Literal["function"]
+    function: NamedFunction
+
+
+class ChatRequest(Read):
     """A chat completion request.
 
     Where the model is split among versions, the same `user` gets the same one; without, the caller's principal draws.
+    What an answer is held to (`stop`, a `tool_choice`, `parallel_tool_calls: false`, a `response_format`) is the
+    provider's to keep; a model that cannot be held to it refuses the request.
 
     Fields below the line change nothing here and are taken with these values only, so that clients which always send
     them work and nobody believes in a knob that does nothing.
@@ -139,7 +178,11 @@ class ChatRequest(_Read):
     model: str
     messages: tuple[ChatMessage, ...] = Field(json_schema_extra={"minItems": 1})
     tools: tuple[ToolDefinition, ...] = ()
-    tool_choice: Literal["auto", "none"] = "auto"
+    tool_choice: Literal["auto", "none", "required"] | NamedTool = "auto"
+    parallel_tool_calls: bool = True
+    response_format: PlainText | AnyObject | FittingObject = Field(default=PlainText(), discriminator="type")
+    reasoning_effort: Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")] | None = None
+    stop: str | Annotated[tuple[str, ...], Field(max_length=4)] | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -151,11 +194,9 @@ class ChatRequest(_Read):
 
     # ---
     n: Literal[1] = 1
-    parallel_tool_calls: Literal[True] = True
     presence_penalty: float = Field(default=0, ge=0, le=0)
     frequency_penalty: float = Field(default=0, ge=0, le=0)
     logprobs: Literal[False] = False
-    response_format: PlainText = PlainText()
     metadata: dict[str, str] | None = None
     store: bool | None = None
     service_tier: Literal["auto", "default"] | None = None
@@ -168,21 +209,44 @@ class ChatRequest(_Read):
             raise ValueError("there has to be a message")
         if self.max_tokens is not None and self.max_completion_tokens not in (None, self.max_tokens):
             raise ValueError("max_tokens and max_completion_tokens differ")
+        chosen = self.tool_choice.function.name if isinstance(self.tool_choice, NamedTool) else None
+        if chosen is not None and chosen not in {tool.function.name for tool in self.tools}:
+            raise ValueError("tool_choice names a tool that is not among the tools")
+        if self.tool_choice == "required" and not self.tools:
+            raise ValueError("tool_choice requires a tool, and there is none among the tools")
+        if not self.parallel_tool_calls and not self.tools:
+            raise ValueError("parallel_tool_calls is about tools, and there are none")
         return self
 
     def ask(self) -> Ask:
         """What is asked, in the words of the house."""
-        offered = self.tools if self.tool_choice == "auto" else ()
+        offered = () if self.tool_choice == "none" else self.tools
         return Ask(
             model=self.model,
             messages=tuple(message.read() for message in self.messages),
             tools=tuple(tool.read() for tool in offered),
-            definitions=tuple(tool.model_dump(mode="json", exclude_unset=True) for tool in offered),
+            definitions=tuple(_plain(tool) for tool in offered),
             sampling=Sampling(
                 temperature=self.temperature,
                 top_p=self.top_p,
                 max_tokens=self.max_tokens or self.max_completion_tokens,
                 seed=self.seed,
+                stop=(self.stop,) if isinstance(self.stop, str) else self.stop,
+                tool_choice=self._chosen(),
+                # The usual, said aloud, is no other question than the same unsaid.
+                parallel_tool_calls=False if offered and not self.parallel_tool_calls else None,
+                response_format=None if isinstance(self.response_format, PlainText) else _plain(self.response_format),
+                reasoning_effort=self.reasoning_effort,
             ),
             user=self.user,
         )
+
+    def _chosen(self) -> Literal["required"] | JsonObject | None:
+        if isinstance(self.tool_choice, NamedTool):
+            return _plain(self.tool_choice)
+        return "required" if self.tool_choice == "required" else None
+
+
+def _plain(value: BaseModel) -> JsonObject:
+    """A part as its caller wrote it."""
+    return value.model_dump(mode="json", exclude_unset=True, by_alias=True)

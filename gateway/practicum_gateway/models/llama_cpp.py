@@ -17,7 +17,7 @@ from practicum.codecs.codec import Codec, Piece
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject
 from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
-from practicum.errors import ConfigurationError, ModelProviderError
+from practicum.errors import ConfigurationError, ModelProviderError, RequestError
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.provider_errors import asked_wait, kind_of
 
@@ -113,6 +113,11 @@ class LlamaCppProvider:
             raise ConfigurationError(
                 f"The model '{prompt.spec.alias}' has no base_url.",
                 mend="Register it again with the URL of its llama.cpp server.",
+            )
+        if prompt.sampling.holding:
+            raise RequestError(
+                f"The model '{prompt.spec.alias}' cannot be held to {', '.join(prompt.sampling.holding)}.",
+                mend="Leave it out, or ask a model that calls tools natively.",
             )
         codec = codec_named(prompt.spec.codec or DEFAULT_CODEC)
         return _Exchange(client=self._client, url=url.rstrip("/"), prompt=prompt, codec=codec)

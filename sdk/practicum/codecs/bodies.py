@@ -55,7 +55,7 @@ def chat_body(
     body: JsonObject = {
         "model": target.partition("/")[2] or target,
         "messages": [outgoing(message) for message in messages],
-        **sampling.model_dump(exclude_none=True),
+        **sampling.model_dump(mode="json", exclude_none=True),
     }
     if definitions:
         body["tools"] = list(definitions)

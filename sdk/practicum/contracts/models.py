@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -47,20 +47,38 @@ def _tool_tokens(given: dict[str, Any]) -> int | None:
     return TOOL_TOKENS.get(given.get("provider", Provider.LITELLM)) if given.get("bundle") is None else None
 
 
+_HELD = ("stop", "tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort")
+
+
 class Sampling(Value):
-    """How tokens are drawn. None leaves the provider's own default.
+    """How tokens are drawn, and what an answer is held to. None leaves the provider's own default.
 
     Attributes:
         temperature: 0 takes the likeliest token.
         top_p: nucleus mass; 1 keeps the whole distribution, as training needs.
         max_tokens: the most tokens one turn may have.
         seed: makes a draw repeatable where the provider can.
+        stop: texts before which a turn ends.
+        tool_choice: `required`, or in OpenAI's form the one tool that has to be called.
+        parallel_tool_calls: whether one turn may call several tools.
+        response_format: the form of the answer, such as a JSON schema, as OpenAI writes it.
+        reasoning_effort: how much is thought before the answer, in the provider's own word.
     """
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
     seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    tool_choice: Literal["required"] | JsonObject | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: JsonObject | None = None
+    reasoning_effort: str | None = Field(default=None, max_length=20)
+
+    @property
+    def holding(self) -> tuple[str, ...]:
+        """The names of what only a provider that calls tools natively can hold an answer to, where it is asked for."""
+        return tuple(name for name in _HELD if getattr(self, name) is not None)
 
 
 class ExampleSet(Value):

@@ -165,6 +165,8 @@ def _narrowed(call: ModelCall) -> Iterator[str]:
     temperature, top_p = call.sampling.temperature, call.sampling.top_p
     if call.constrained:
         yield "a grammar held the decoding"
+    if call.sampling.response_format is not None or call.sampling.tool_choice is not None:
+        yield "its caller held the answer to a form"
     if temperature is None:
         yield "the temperature was not recorded"
     elif temperature == 0:

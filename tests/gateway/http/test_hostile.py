@@ -83,6 +83,7 @@ FREE = {
     ("GET", "/v1/models"),
     ("GET", "/v1/models/{name}"),
     ("POST", "/v1/chat/completions"),
+    ("POST", "/v1/responses"),
     ("GET", "/v1/episodes"),
     ("GET", "/v1/trajectories"),
 }
