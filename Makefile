@@ -40,10 +40,15 @@ down: $(VENV)/.run
 test: $(VENV)/.dev peers
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
-# Servers nobody here wrote, which the tests drive: each has an interpreter of its own, for its dependencies are not ours.
-peers: $(PEERS)/prefect/.made $(PEERS)/centurion/.made
+# Servers and agents' frameworks nobody here wrote, which the tests drive: each has an interpreter of its own, for its
+# dependencies are not ours.
+peers: $(PEERS)/prefect/.made $(PEERS)/centurion/.made $(PEERS)/pydantic_ai/.made $(PEERS)/langgraph/.made
 
-$(PEERS)/%/.made: tests/journeys/real/%.txt
+$(PEERS)/pydantic_ai/.made: examples/agents/pydantic_ai.txt
+$(PEERS)/langgraph/.made: examples/agents/langgraph.txt
+$(PEERS)/prefect/.made: tests/journeys/real/prefect.txt
+$(PEERS)/centurion/.made: tests/journeys/real/centurion.txt
+$(PEERS)/%/.made:
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D) || python3 -m venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
 	touch $@

@@ -37,6 +37,8 @@ from practicum_gateway.mcp.shown import Display
 
 KEY_META = "practicum/idempotencyKey"
 """Where a call's `_meta` may give its idempotency key."""
+KEY_HEADER = "idempotency-key"
+"""The header in which clients give it that cannot say anything of a call but headers."""
 _INSTRUCTIONS = (
     "Tools of your company's own systems. Some calls wait until a person approves them; who asks cannot approve. "
     "Such a call says so and is not made yet: make the same call again later, with the same arguments."
@@ -136,11 +138,13 @@ def _wish(ctx: _Context, params: CallToolRequestParams) -> Wish:
 
 
 def _given_key(ctx: _Context) -> str | None:
-    key = cast("dict[str, object]", ctx.meta or {}).get(KEY_META)
+    header = None if ctx.request is None else ctx.request.headers.get(KEY_HEADER)
+    key = cast("dict[str, object]", ctx.meta or {}).get(KEY_META, header)
     if key is None:
         return None
     if not isinstance(key, str) or not 1 <= len(key) <= _LONGEST_KEY or not key.isprintable():
-        raise MCPError(INVALID_PARAMS, f"_meta['{KEY_META}'] is a text of 1 to {_LONGEST_KEY} characters.")
+        told = f"An idempotency key (_meta['{KEY_META}']) is a text of 1 to {_LONGEST_KEY} characters."
+        raise MCPError(INVALID_PARAMS, told)
     return key
 
 

@@ -21,8 +21,8 @@ from practicum.errors import PracticumError
 
 EPILOG = """\
 **What the program is given:** `OPENAI_BASE_URL` and `OPENAI_API_KEY` for its model, `PRACTICUM_MCP_URL` for its tools,
-`PRACTICUM_URL` and `PRACTICUM_API_KEY` for the SDK, `PRACTICUM_MODEL` and `PRACTICUM_EPISODE`. The key is the episode's
-own and ends with it; yours is taken out of the program's environment.
+`PRACTICUM_URL` and `PRACTICUM_API_KEY` for the SDK, `PRACTICUM_MODEL`, `PRACTICUM_EPISODE` and `PRACTICUM_TASK`. The
+key is the episode's own and ends with it; yours is taken out of the program's environment.
 
 **How it ends:** the program's exit status is this command's. With 0 the episode is completed; with any other, or killed
 by a signal, it failed for a reason outside the agent; interrupted, it is cancelled. Whether the agent did well is told
@@ -65,16 +65,17 @@ def capture(
             metadata=labels_of(metadata or ()),
         )
         remark(f"episode {handle.id}")
-        raise typer.Exit(_captured(client, handle, command, alias))
+        raise typer.Exit(_captured(client, handle, command, task, alias))
 
 
-def variables_of(url: str, key: str, episode: str, model: str) -> dict[str, str]:
+def variables_of(url: str, key: str, episode: str, task: str, model: str) -> dict[str, str]:
     """What tells an agent where its model and its tools are.
 
     Args:
         url: the gateway's.
         key: the episode's key.
         episode: its id.
+        task: what it is to do.
         model: alias of its model.
     """
     return {
@@ -85,14 +86,15 @@ def variables_of(url: str, key: str, episode: str, model: str) -> dict[str, str]
         KEY_VARIABLE: key,
         "PRACTICUM_MODEL": model,
         "PRACTICUM_EPISODE": episode,
+        "PRACTICUM_TASK": task,
     }
 
 
-def _captured(client: Practicum, handle: EpisodeHandle, command: Sequence[str], model: str) -> int:
+def _captured(client: Practicum, handle: EpisodeHandle, command: Sequence[str], task: str, model: str) -> int:
     """Run the program within the episode, end the episode as the program ended, and return its exit status."""
     try:
         key = client.episodes.issue_key(handle.id).key
-        environment = os.environ | variables_of(client.url, key, handle.id, model)
+        environment = os.environ | variables_of(client.url, key, handle.id, task, model)
         environment.pop(TENANT_VARIABLE, None)  # the episode's key says whose it is
         status, interrupted = _run(command, environment)
     except BaseException:

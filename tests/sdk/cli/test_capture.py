@@ -57,6 +57,7 @@ def test_the_program_finds_its_model_and_its_tools_and_only_the_episodes_key(
     assert told["PRACTICUM_MCP_URL"] == f"{begun.url}/mcp"
     assert told["OPENAI_API_KEY"] == told["PRACTICUM_API_KEY"] == EPISODE_KEY
     assert (told["PRACTICUM_EPISODE"], told["PRACTICUM_MODEL"]) == ("ep1", "local")
+    assert told["PRACTICUM_TASK"] == "Refund order 1042"
     assert KEY not in told.values()
     assert [closed["status"] for closed in sent(begun, "/v1/episodes/ep1/close")] == ["completed"]
 
