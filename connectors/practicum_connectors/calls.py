@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Effect, Tool
 from practicum_connectors.catalogue.plan import ToolPlan
-from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse
+from practicum_connectors.exchange import Delivery, HttpRequest, HttpResponse, Payload
 
 _NOTHING_DONE = frozenset({501, 503, 505, 511})
 _SERVER_ERRORS = 500
@@ -22,6 +22,7 @@ class PreparedCall:
         query: the query of the link that leads to this page, where a system gave one.
         skip: how many items of the page were told before.
         at: where in the answer they are.
+        methodless: whether it is of a protocol whose calls have no methods, so that its effect alone says what it does.
     """
 
     plan: ToolPlan
@@ -30,6 +31,7 @@ class PreparedCall:
     query: str | None = None
     skip: int = 0
     at: tuple[str, ...] = ()
+    methodless: bool = False
 
     @property
     def tool(self) -> Tool:
@@ -39,7 +41,7 @@ class PreparedCall:
     @property
     def safe(self) -> bool:
         """Whether it only reads, and by a safe method: it may be sent again at will."""
-        return self.tool.effect is Effect.READ and self.request.safe
+        return self.tool.effect is Effect.READ and (self.methodless or self.request.safe)
 
     @property
     def repeatable(self) -> bool:
@@ -60,6 +62,7 @@ class Sent:
         seconds: wall seconds it took.
         attempts: how many tries it took.
         retry_after: seconds to wait before the next call, where that is known.
+        payloads: bytes that came beside the answer.
     """
 
     prepared: PreparedCall
@@ -70,6 +73,7 @@ class Sent:
     seconds: float
     attempts: int = 1
     retry_after: float | None = None
+    payloads: tuple[Payload, ...] = ()
 
     @property
     def in_doubt(self) -> bool:

@@ -12,10 +12,9 @@
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Self
 
 from practicum.contracts.base import JsonObject
@@ -32,6 +31,8 @@ from practicum_connectors.document.sources import DocumentSource
 from practicum_connectors.exchange import HttpRequest, Payload
 from practicum_connectors.fetch import read_document
 from practicum_connectors.idempotency import key_for
+from practicum_connectors.line import HttpLine, Line, ways_out
+from practicum_connectors.mcp import KEY, Peer, read_tools
 from practicum_connectors.practice import practice_of
 from practicum_connectors.request.build import RequestBuilder, load_checks
 from practicum_connectors.resilience import Repeat
@@ -39,7 +40,6 @@ from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.handles import Handles
 from practicum_connectors.response.json_values import parse_json
 from practicum_connectors.response.observe import DEFAULT_LIMIT, Observed, Observer
-from practicum_connectors.response.streams import watch
 from practicum_connectors.revision import Revision, Side, compiled_side, revised
 from practicum_connectors.sender import Sender
 from practicum_connectors.servers import base_url_of
@@ -49,17 +49,20 @@ _KEY_BYTES = 32
 _MOST_OFFER_CHARACTERS = 2000
 
 
-async def load_source(spec: ConnectorSpec, *, read: DocumentSource | None = None) -> Document:
-    """The document of a registration: the one it carries, or the one fetched from its `source`.
+async def load_source(
+    spec: ConnectorSpec, *, read: DocumentSource | None = None, resolve: Resolve = unresolved
+) -> Document:
+    """The document of a registration: the one it carries, the one fetched from its `source`, or what `mcp` lists.
 
     Args:
         spec: the registration.
         read: reads addresses; None fetches them, guarded against private ones.
+        resolve: reads the parts of its credential that are kept outside, which an MCP server is shown.
 
     Raises:
         DocumentError: it cannot be fetched or read; nothing else is raised.
     """
-    return await read_document(spec, read)
+    return await (read_document(spec, read) if spec.mcp is None else read_tools(spec, resolve=resolve))
 
 
 class CompiledConnector:
@@ -118,6 +121,7 @@ class CompiledConnector:
         self._home = compiled.base_url
         self._builders: dict[str, RequestBuilder] = {}
         self._site = site
+        self._line: Line = HttpLine(site) if spec.mcp is None else Peer(site, spec.mcp)
         self.practice = practice_of(spec, document, compiled.base_url, resolve)
         self._handles = handles
         self._observers = {id(side): Observer(ResponseChecks(side.document), handles) for side in self._sides.values()}
@@ -180,6 +184,7 @@ class CompiledConnector:
             )
         there, site = copy(self), self.practice.site(copy_name)
         there.base_url, there._site = site.base_url, site  # noqa: SLF001 (another of this class)
+        there._line = HttpLine(site)  # noqa: SLF001
         return there
 
     def expand(self, tool: str, arguments: JsonObject) -> JsonObject:
@@ -225,7 +230,9 @@ class CompiledConnector:
         step = self._handles.step(plan.tool, arguments)
         builder = self._builder(plan)
         request = step.ask(self._placed(builder.build(step.arguments, files), builder.base_url))
-        return PreparedCall(plan, step.arguments, request, step.query, step.skip, step.at)
+        return PreparedCall(
+            plan, step.arguments, request, step.query, step.skip, step.at, methodless=self._spec.mcp is not None
+        )
 
     async def send(
         self,
@@ -253,17 +260,14 @@ class CompiledConnector:
             parameter = prepared.plan.idempotency
             request = request.with_header(parameter.name, key_for(parameter, idempotency_key))
             repeat = repeat if prepared.safe else Repeat.IF_DECLINED
+        elif idempotency_key is not None and self._spec.mcp is not None:
+            request = request.with_header(KEY, idempotency_key)  # for those who look; nobody says that it is recognised
         if traceparent is not None:
             request = request.with_header("traceparent", traceparent)
         bounds = (timeout_seconds, self._spec.limits.timeout_seconds)
         started = time.perf_counter()
-        exchange = await self._site.send(
-            request,
-            min(bound for bound in bounds if bound is not None),
-            security=prepared.plan.security,
-            repeat=repeat,
-            watch=watch,
-        )
+        within = min(bound for bound in bounds if bound is not None)
+        exchange = await self._line.send(prepared, request, within, repeat=repeat)
         return Sent(
             prepared=prepared,
             delivery=exchange.delivery,
@@ -273,6 +277,7 @@ class CompiledConnector:
             seconds=time.perf_counter() - started,
             attempts=exchange.attempts,
             retry_after=exchange.retry_after,
+            payloads=exchange.payloads,
         )
 
     def shape(self, sent: Sent, limit: int = DEFAULT_LIMIT) -> Observed:
@@ -285,8 +290,8 @@ class CompiledConnector:
         side = self._sides[sent.prepared.tool.name]
         seen = self._observers[id(side)].observe(sent, limit)
         present = (seen.observation.content, *seen.observation.warnings)
-        ways_out = [way for way in self._ways_out(sent) if not any(way in text for text in present)]
-        warnings = (*seen.observation.warnings, *ways_out)
+        ways = [way for way in ways_out(self.name, self._site, sent) if not any(way in text for text in present)]
+        warnings = (*seen.observation.warnings, *ways)
         told = seen.observation.model_copy(
             update={
                 "content": self.redact(seen.observation.content),
@@ -325,6 +330,7 @@ class CompiledConnector:
 
     async def aclose(self) -> None:
         """Close its connections."""
+        await self._line.aclose()
         await self._site.sender.aclose()
         if self.practice is not None:
             await self.practice.aclose()
@@ -334,21 +340,6 @@ class CompiledConnector:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-    def _ways_out(self, sent: Sent) -> Iterator[str]:
-        """What helps where nothing came of a call that the model cannot mend."""
-        if sent.response is None and sent.mend:
-            yield sent.mend
-        status = 0 if sent.response is None else sent.response.status
-        if status not in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            return
-        calling = "Calling again does not help: whoever runs it"
-        if not self._site.shows_credential(sent.prepared.request, sent.prepared.plan.security):
-            yield f"The connector {self.name} sends no credential with this. {calling} can register it with one."
-        elif status == HTTPStatus.UNAUTHORIZED:
-            yield f"The system does not take the credential of {self.name}. {calling} has to give it a valid one."
-        else:
-            yield f"The credential of {self.name} may not do this. {calling} can have its rights widened."
 
     def _compensation(self, sent: Sent, status: CallStatus) -> Compensation | None:
         """How a call that was made, or perhaps was, can be undone."""

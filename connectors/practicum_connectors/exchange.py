@@ -139,6 +139,7 @@ class Exchange:
         attempts: how often it was tried.
         retry_after: seconds that the system asks to wait before the next try.
         tried: whether anything was tried over the network; False where it was refused on this side.
+        payloads: bytes that came beside the answer, where a system sends several things at once.
     """
 
     delivery: Delivery
@@ -148,6 +149,7 @@ class Exchange:
     attempts: int = 1
     retry_after: float | None = None
     tried: bool = True
+    payloads: "tuple[Payload, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ async def read_document(spec: ConnectorSpec, read: DocumentSource | None = None)
             root, notes = await _whole(spec, root, origin, read or fetcher)
     finally:
         await fetcher.aclose()
-    return await asyncio.to_thread(_finished, spec, root, origin, notes)
+    return await asyncio.to_thread(finished, spec, root, origin, notes)
 
 
 async def _whole(
@@ -85,7 +85,18 @@ async def _whole(
         raise DocumentError("The document nests too deep.", mend="Flatten it.") from None
 
 
-def _finished(spec: ConnectorSpec, root: Node, origin: str | None, notes: tuple[str, ...]) -> Document:
+def finished(spec: ConnectorSpec, root: Node, origin: str | None, notes: tuple[str, ...]) -> Document:
+    """A parsed document that is whole, with the registration's overlay applied.
+
+    Args:
+        spec: the registration.
+        root: the parsed document, not to be changed by anybody else.
+        origin: where it came from.
+        notes: what is already to be said about it.
+
+    Raises:
+        DocumentError: it cannot be used, or the overlay does not fit.
+    """
     document = document_of(root, origin, notes)
     if spec.overlay is None:
         return document

@@ -98,7 +98,8 @@ def revised(spec: ConnectorSpec, older: Side, newer: Side) -> Revision:
         older: the state that is in force as a whole.
         newer: the state that waits.
     """
-    found = list(compared(_state(older), _state(newer)))
+    words_wait = spec.mcp is not None
+    found = list(compared(_state(older, words_wait=words_wait), _state(newer, words_wait=words_wait)))
     sides = {one.older: older for one in found if one.older is not None and one.breaking}
     taken = frozenset(sides)
     places = frozenset(map(origin_of, (older.compiled.base_url, *older.compiled.base_of.values())))
@@ -111,8 +112,8 @@ def revised(spec: ConnectorSpec, older: Side, newer: Side) -> Revision:
     return Revision(tuple(served), tuple(held), sides, tuple(_report(older, newer, sides)))
 
 
-def _state(side: Side) -> State:
-    return State(side.document, side.compiled.plans, side.compiled.base_of)
+def _state(side: Side, *, words_wait: bool) -> State:
+    return State(side.document, side.compiled.plans, side.compiled.base_of, words_wait)
 
 
 def _must_wait(one: Compared, newer: Side, taken: frozenset[str], places: frozenset[str]) -> bool:

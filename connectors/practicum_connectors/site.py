@@ -83,7 +83,7 @@ class Site:
         if response is not None and response.status in _ASKS_TO_WAIT:
             wait = retry_after(response)
         reason = self.redact(exchange.reason) if exchange.reason else None
-        return replace(exchange, response=self._cleaned(response), reason=reason, retry_after=wait)
+        return replace(exchange, response=self.cleaned(response), reason=reason, retry_after=wait)
 
     def shows_credential(self, request: HttpRequest, security: Security | None) -> bool:
         """Whether a request goes out with a credential in it, or over a connection that shows one."""
@@ -152,7 +152,8 @@ class Site:
             None,
         )
 
-    def _cleaned(self, response: HttpResponse | None) -> HttpResponse | None:
+    def cleaned(self, response: HttpResponse | None) -> HttpResponse | None:
+        """The answer without the credentials' values: some systems echo headers and links."""
         secrets = tuple(self.keyring.secrets())
         if response is None or not secrets:
             return response

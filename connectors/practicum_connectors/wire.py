@@ -219,16 +219,17 @@ class _Answer:
             await self._more()
 
     async def body(self) -> AsyncIterator[bytes]:
-        """Its body, piece by piece.
+        """Its body, as much at a time as has come.
 
         Raises:
             httpx.TransportError: it ends before its end.
         """
         while True:
             while self._pieces:
-                piece = self._pieces.popleft()
-                self.held -= len(piece)
-                yield piece
+                came = b"".join(self._pieces)
+                self._pieces.clear()
+                self.held = 0
+                yield came
             if self._whole:
                 return
             self._resume()

@@ -4,7 +4,7 @@ An operation is the same when its method and path are (whatever the variables ar
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,11 +29,13 @@ class State:
         document: the document.
         plans: its tools, by exposed name.
         base_of: where each tool's calls go, by exposed name.
+        words_wait: whether words that changed break too: those of somebody else's tools go into prompts as they are.
     """
 
     document: Document
     plans: Mapping[str, ToolPlan]
     base_of: Mapping[str, str] = field(default_factory=dict[str, str])
+    words_wait: bool = False
 
     @cached_property
     def received(self) -> "_Received":
@@ -74,7 +76,7 @@ def compared(before: State, after: State) -> Iterator[Compared]:
         if other is None:
             found: Iterable[Found] = (Found(ChangeKind.REMOVED, "", breaking=True),)
         else:
-            found = _gathered(_Pair(before, after, tool, other).differences())
+            found = _gathered(_Pair(before, after, tool, other).differences(), words_wait=after.words_wait)
         yield Compared(tool, other, tuple(_change(plan, difference) for difference in found))
     met = set(pairs.values())
     for tool, plan in after.plans.items():
@@ -105,14 +107,16 @@ def _change(plan: ToolPlan, found: Found) -> Change:
     )
 
 
-def _gathered(found: Iterable[Found]) -> Iterator[Found]:
-    """Each difference once; those of words alone as one."""
+def _gathered(found: Iterable[Found], *, words_wait: bool) -> Iterator[Found]:
+    """Each difference once; those of words alone as one, unless somebody has to decide about each."""
     places: dict[str, None] = {}
     for difference in dict.fromkeys(found):
-        if difference.kind is ChangeKind.DESCRIPTION:
-            places[difference.where] = None
-        else:
+        if difference.kind is not ChangeKind.DESCRIPTION:
             yield difference
+        elif words_wait and not difference.where.startswith("response"):
+            yield replace(difference, breaking=True)
+        else:
+            places[difference.where] = None
     if places:
         named = [place for place in places if place]
         more = ["..."] if len(named) > _MOST_PLACES else []
@@ -171,7 +175,7 @@ class _Pair:
             yield Found(ChangeKind.RETYPED, "effect", old.tool.effect, new.tool.effect, breaking=True)
         yield from _security(old, new)
         if _words(old) != _words(new):
-            yield Found(ChangeKind.DESCRIPTION, "")
+            yield Found(ChangeKind.DESCRIPTION, "", _said(old), _said(new))
         yield from self._sent(old, new)
         yield from self._received(old, new)
 
@@ -216,6 +220,12 @@ def _words(plan: ToolPlan) -> tuple[str, str | None]:
     """What a tool says of itself; without words of its own it is called by its path, which is compared already."""
     tool = plan.tool
     return "" if tool.description == f"{tool.method} {tool.path}" else tool.description, tool.title
+
+
+def _said(plan: ToolPlan) -> str:
+    """What a tool says of itself, for whoever decides about it."""
+    tool = plan.tool
+    return tool.description if tool.title is None else f"{tool.title}: {tool.description}"
 
 
 def _by_place(plan: ToolPlan) -> dict[tuple[str, str], Argument]:

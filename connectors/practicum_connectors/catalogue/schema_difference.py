@@ -91,7 +91,7 @@ class SchemaDifference:
         if mine is theirs:
             return
         if any(mine.get(word) != theirs.get(word) for word in _WORDS):
-            yield Found(ChangeKind.DESCRIPTION, where)
+            yield Found(ChangeKind.DESCRIPTION, where, _words(mine), _words(theirs))
         yield from self._types(mine, theirs, where, always=always)
         yield from self._values(mine, theirs, where)
         if self.side == "sent":
@@ -232,6 +232,11 @@ def _bounds(mine: Node, theirs: Node, where: str) -> Iterator[Found]:
             yield Found(kind, where, _said(keyword, old), _said(keyword, new), breaking)
     if None not in (mine.get("format"), theirs.get("format")) and mine["format"] != theirs["format"]:
         yield Found(ChangeKind.RETYPED, where, _said("format", mine["format"]), _said("format", theirs["format"]), True)
+
+
+def _words(schema: Node) -> str:
+    """The words of a schema, whole: whoever decides about them has to see their end too."""
+    return json.dumps({word: schema[word] for word in _WORDS if word in schema}, ensure_ascii=False)
 
 
 def _said(keyword: str, value: Any) -> str | None:

@@ -17,6 +17,8 @@ Location = Literal["path", "query", "header", "cookie"]
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 LOSSES = "x-practicum-losses"
 """An extension of operations and parameters: what a conversion to OpenAPI 3 could not say."""
+REFUSED = "x-practicum-refused"
+"""An extension of operations: why there is none, where what the document was made of has no use for it."""
 
 _METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _DEFAULT_STYLE: dict[Location, str] = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
@@ -191,6 +193,8 @@ def _read(document: Document, path: str, method: str, raw: object, item: Node) -
     node = as_node(raw)
     operation_id = text_of(node.get("operationId")).strip() or None
     try:
+        if text_of(node.get(REFUSED)):
+            return Unreadable(operation_id, method, path, text_of(node.get(REFUSED)))
         if not is_node(raw):
             raise DocumentError("The operation is not an object.")  # noqa: TRY301 (one way out for every cause)
         return _operation(document, path, method, item, node)

@@ -25,7 +25,12 @@ def keep(response: HttpResponse) -> tuple[Artifact, Payload]:
         response: the answer, free of credentials.
     """
     media_type = response.media_type or "application/octet-stream"
-    payload = Payload(media_type, file_name(response), response.body, response.complete)
+    return keep_payload(Payload(media_type, file_name(response), response.body, response.complete))
+
+
+def keep_payload(payload: Payload) -> tuple[Artifact, Payload]:
+    """Bytes as an artifact, likewise."""
+    media_type = payload.media_type
     said = "\0".join((media_type, payload.name or "", str(payload.complete), ""))
     digest = hashlib.sha256(said.encode("utf-8", "surrogatepass") + payload.content).hexdigest()
     artifact = Artifact(

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from practicum.contracts.tools import Artifact, CallStatus, Observation
 from practicum_connectors.calls import Sent
 from practicum_connectors.exchange import HttpResponse, Payload
-from practicum_connectors.response.artifacts import keep
+from practicum_connectors.response.artifacts import keep, keep_payload
 from practicum_connectors.response.check import ResponseChecks
 from practicum_connectors.response.content import Binary, Content, Streamed, Table, Text, read_content
 from practicum_connectors.response.cut import compact, cut_text, fit
@@ -83,6 +83,7 @@ class Observer:
         status = _status(sent, response)
         found = None if response.status in _REDIRECTS else read_content(response)
         _write(sent, response, found, draft, limit)
+        _write_payloads(sent, response, draft)
         step = None
         if status is CallStatus.OK:
             self._check(sent, response, found, draft)
@@ -149,6 +150,17 @@ def _write(sent: Sent, response: HttpResponse, found: Content | None, draft: _Dr
     if response.body and not draft.kept and (draft.left_out or isinstance(found, Table)) and found is not None:
         draft.kept.append(keep(response))
         draft.warnings.append(f"All of the answer that was read is kept as the artifact {draft.kept[0][0].id}.")
+
+
+def _write_payloads(sent: Sent, response: HttpResponse, draft: _Draft) -> None:
+    """Keep what came beside the answer as artifacts, each named in a line."""
+    lines = [draft.content] if response.body else []
+    for payload in sent.payloads:
+        artifact, kept = keep_payload(payload)
+        draft.kept.append((artifact, kept))
+        lines.append(compact({"artifact": artifact.model_dump(mode="json", exclude_none=True)}))
+    if sent.payloads:
+        draft.content = "\n".join(lines)
 
 
 def _write_json(sent: Sent, value: JsonValue, draft: _Draft, limit: int) -> None:

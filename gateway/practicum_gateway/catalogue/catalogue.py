@@ -9,13 +9,14 @@ from practicum.contracts.audit import Action
 from practicum.contracts.comparison import ConnectorComparison
 from practicum.contracts.connectors import Connector, ConnectorReport, ConnectorSpec, RefreshReport, RefreshRequest
 from practicum.contracts.tools import Tool
-from practicum.errors import ConflictError, NotFoundError, RequestError
+from practicum.errors import ConflictError, NotFoundError
 from practicum_connectors.auth import references_in
-from practicum_connectors.connector import CompiledConnector, load_source
+from practicum_connectors.connector import CompiledConnector
 from practicum_connectors.document import Document
 from practicum_gateway.catalogue import rows
 from practicum_gateway.catalogue.comparison import Kept, compared
 from practicum_gateway.catalogue.held import Held, close_if_unused
+from practicum_gateway.catalogue.reading import document_of, require_place
 from practicum_gateway.catalogue.refusals import breaks_calls, require_tools, unchanged
 from practicum_gateway.catalogue.registrations import Documents, Registration, Registrations
 from practicum_gateway.catalogue.shelf import Shelf
@@ -53,7 +54,7 @@ class Catalogue:
             DocumentError: there is no document, or it cannot be fetched or used.
             ConflictError: the name is in use with other content.
         """
-        document = await load_source(spec)
+        document = await document_of(spec, self._secrets)
         fingerprint, digest = self._registrations.fingerprint(spec), await asyncio.to_thread(lambda: document.digest)
         known = await self._registrations.find(spec.name)
         if known is not None:
@@ -79,15 +80,11 @@ class Catalogue:
             ConflictError: somebody else changed it meanwhile, or a new tool's name is in use.
         """
         spec, documents = await self._registrations.load(name)
-        if request.document is None and spec.source is None:
-            raise RequestError(
-                f"The document of '{name}' was handed over and not fetched: there is no place to look at it again.",
-                mend=f"Hand over the document as it is now: `practicum connectors refresh {name} FILE`.",
-            )
+        require_place(spec, request)
         if request.overlay is not None:
             spec = spec.model_copy(update={"overlay": request.overlay or None})
         given = {"document": request.document, "documents": request.documents}
-        found = await load_source(spec.model_copy(update=given))
+        found = await document_of(spec.model_copy(update=given), self._secrets)
         registration = await self._revised(spec, documents, found, accept=request.accept)
         action = Action.CONNECTOR_ACCEPTED if request.accept else Action.CONNECTOR_REFRESHED
         return await self._put(registration, documents, action)
@@ -98,7 +95,7 @@ class Catalogue:
         Raises:
             DocumentError: it could not be registered.
         """
-        document = await load_source(wish)
+        document = await document_of(wish, self._secrets)
         digest, found = await asyncio.to_thread(lambda: document.digest), ConnectorComparison(known=False, digest="")
         if known := await self._registrations.find(wish.name):
             kept = Kept(*await self._registrations.load(wish.name), known)
@@ -128,7 +125,7 @@ class Catalogue:
         found = await self.compare(wish)
         if found.held and not accept:
             raise breaks_calls(wish.name, len(found.held))
-        own, document = any(each.where == "auth" for each in found.fields), await load_source(wish)
+        own, document = any(each.where == "auth" for each in found.fields), await document_of(wish, self._secrets)
         kept = wish if own else wish.model_copy(update={"auth": spec.auth})
         registration = await self._registration(kept, Documents(document))
         asked = self._registrations.fingerprint(wish)

@@ -22,7 +22,8 @@ def unchanged(known: Known, fingerprint: str, digest: str) -> ConnectorReport:
             mend="Remove it first, or choose another name.",
         )
     if digest not in known.digests:
-        file = "" if known.report.connector.source else " FILE"
+        there = known.report.connector
+        file = "" if there.source or there.kind == "mcp" else " FILE"
         raise ConflictError(
             f"The connector '{name}' is registered with another document.",
             mend=f"Refresh it to put the newer document in force: `practicum connectors refresh {name}{file}`.",

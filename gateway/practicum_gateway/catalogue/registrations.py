@@ -111,7 +111,10 @@ class Registrations:
 
     def fingerprint(self, spec: ConnectorSpec) -> str:
         """Tells what was asked for beside the document from other wishes; no credential can be read back from it."""
-        return self._vault.fingerprint(spec.model_dump_json(exclude={"document", "documents", "overlay"}))
+        left_out = {"document", "documents", "overlay"}
+        if spec.mcp is None:
+            left_out.add("mcp")  # as before there was any
+        return self._vault.fingerprint(spec.model_dump_json(exclude=left_out))
 
     async def find(self, name: str) -> Known | None:
         """A registration, or None where there is no such name."""

@@ -58,6 +58,7 @@ def connector_of(row: ConnectorRow, drift: int) -> Connector:
         held=len(held) if isinstance(held, list) else 0,
         drift=drift,
         refreshed=row.refreshed,
+        kind="openapi" if row.spec.get("mcp") is None else "mcp",
     )
 
 

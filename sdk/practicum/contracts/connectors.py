@@ -190,6 +190,8 @@ class ConnectorSpec(Value):
         arrays: how lists inside of `deepObject` parameters are written.
         limits: how hard the system may be leant on.
         documents: files that `document` refers to, by the relative path it names them by.
+        mcp: address of a server of the Model Context Protocol, over streamable HTTP, which lists its tools itself; in
+            place of a document and all that speaks of one.
     """
 
     name: Name
@@ -208,6 +210,7 @@ class ConnectorSpec(Value):
     arrays: ArrayStyle = ArrayStyle.BRACKETS
     limits: ConnectorLimits = ConnectorLimits()
     documents: dict[str, JsonObject] = Field(default_factory=dict)
+    mcp: str | None = None
 
 
 class Fidelity(StrEnum):
@@ -264,6 +267,7 @@ class Connector(Value):
         held: how many breaking changes of the document wait for a decision.
         drift: how many answers departed from the document.
         refreshed: when the document was last looked at again.
+        kind: what it is: a system with an OpenAPI document, or an MCP server, whose document is made of what it lists.
     """
 
     name: str
@@ -280,6 +284,7 @@ class Connector(Value):
     held: int = 0
     drift: int = 0
     refreshed: datetime | None = None
+    kind: Literal["openapi", "mcp"] = "openapi"
 
 
 class ConnectorReport(Value):

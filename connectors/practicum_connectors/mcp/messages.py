@@ -1,0 +1,163 @@
+"""Messages of the protocol over streamable HTTP: how a request is written, and how its answer is found. Pure."""
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from practicum.contracts.base import JsonObject
+from practicum_connectors.document.pointers import Node, as_list, as_node, is_node
+from practicum_connectors.exchange import HttpRequest, HttpResponse, Pairs
+from practicum_connectors.mcp.events import Events
+
+MODERN: Final = "2026-07-28"
+"""The revision in which each request stands alone."""
+HANDSHAKES: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Those that begin with a handshake, the newest first."""
+UNSUPPORTED_VERSION: Final = -32022
+_REFUSALS: Final = {-32700: 400, -32600: 400, -32601: 404, -32602: 400, -32020: 400, -32021: 400, -32022: 400}
+"""Codes by which a server says that it did nothing, and the HTTP status that means the same."""
+_FAILED = 500
+_META = "io.modelcontextprotocol/"
+_CLIENT: Final[JsonObject] = {"name": "practicum", "version": "1"}
+_AS_IT_IS = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_ENCODED = re.compile(r"=\?base64\?.*\?=")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a server is spoken to.
+
+    Attributes:
+        version: the revision of the protocol.
+        session: the session that a handshake began, if the server keeps any.
+    """
+
+    version: str
+    session: str | None = None
+
+    @property
+    def modern(self) -> bool:
+        """Whether each request stands alone."""
+        return self.version == MODERN
+
+
+def written(
+    url: str, form: Form, number: int | None, method: str, params: Mapping[str, Any], *, headers: Pairs = ()
+) -> HttpRequest:
+    """One message as a request.
+
+    Args:
+        url: where the server listens.
+        form: how it is spoken to.
+        number: of the request; None for a notification.
+        method: the method of the protocol.
+        params: its parameters.
+        headers: what goes besides.
+    """
+    said = dict(params)
+    sent: list[tuple[str, str]] = [
+        ("Accept", "application/json, text/event-stream"),
+        ("Content-Type", "application/json"),
+        ("User-Agent", "practicum"),
+    ]
+    if method != "initialize":
+        sent.append(("MCP-Protocol-Version", form.version))
+    if form.modern:
+        own: JsonObject = {"protocolVersion": form.version, "clientInfo": _CLIENT, "clientCapabilities": {}}
+        said["_meta"] = {**as_node(said.get("_meta")), **{f"{_META}{name}": value for name, value in own.items()}}
+        sent.append(("Mcp-Method", method))
+        if isinstance(named := said.get("name"), str):
+            sent.append(("Mcp-Name", header_text(named)))
+    elif form.session is not None:
+        sent.append(("Mcp-Session-Id", form.session))
+    message: JsonObject = {"jsonrpc": "2.0", "method": method, "params": said}
+    if number is not None:
+        message["id"] = number
+    return HttpRequest("POST", url, (*sent, *headers), json.dumps(message, ensure_ascii=False).encode())
+
+
+def greeting() -> JsonObject:
+    """The parameters of a handshake."""
+    return {"protocolVersion": HANDSHAKES[0], "capabilities": {}, "clientInfo": _CLIENT}
+
+
+def header_text(value: str) -> str:
+    """A text as a header carries it, packed where it could not stand there as it is."""
+    if _AS_IT_IS.fullmatch(value) and not _ENCODED.fullmatch(value):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The answer to one request.
+
+    Attributes:
+        result: what it gives, if it succeeded.
+        error: what went wrong, if it did not.
+    """
+
+    result: Node | None = None
+    error: Node | None = None
+
+    @property
+    def code(self) -> int:
+        """The code of the error, 0 without one."""
+        code = None if self.error is None else self.error.get("code")
+        return code if isinstance(code, int) else 0
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that means the same as an error; a code that says nothing means that anything may be."""
+        return _REFUSALS.get(self.code, _FAILED)
+
+
+def found_in(response: HttpResponse, number: int) -> Message | None:
+    """The answer to a request in what came back; None if it is not there.
+
+    Args:
+        response: what came back.
+        number: of the request.
+    """
+    if response.media_type == "text/event-stream":
+        events = Events()
+        texts = events.feed(response.body)
+        return next((found for text in texts if (found := message_of(text, number)) is not None), None)
+    if response.media_type.endswith(("/json", "+json")) and response.complete:
+        return message_of(response.body, number)
+    return None
+
+
+def message_of(text: str | bytes, number: int) -> Message | None:
+    """A text as the answer to a request; None if it is none. An error may come without the request's number."""
+    parsed = _parsed(text)
+    for each in cast("list[object]", parsed) if isinstance(parsed, list) else [parsed]:
+        node = as_node(each)
+        result, error = node.get("result"), node.get("error")
+        same = node.get("id") == number and not isinstance(node.get("id"), bool)
+        if same and is_node(result):
+            return Message(result=as_node(result))
+        if is_node(error) and (same or node.get("id") is None):
+            return Message(error=as_node(error))
+    return None
+
+
+def supported(error: Node) -> list[str]:
+    """The revisions that a server names where it refuses the one it was asked in."""
+    named = as_list(as_node(error.get("data")).get("supported"))
+    return [version for version in named if isinstance(version, str)]
+
+
+def _parsed(text: str | bytes) -> object:
+    try:
+        parsed: object = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return None
+    return parsed
+
+
+def _no_number(_: str) -> None:
+    """NaN and infinities are no JSON and read as null."""

@@ -1,0 +1,287 @@
+"""A server of the protocol, spoken to over a site: within its credentials, limits, guards and breaker.
+
+The official client is not used here: it has connections, retries and streams of its own, so it could neither say
+whether a request was surely not sent, nor keep to what a connector may reach and how much of an answer is read.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Any, Final
+
+from practicum.contracts.base import JsonObject
+from practicum_connectors.auth import redact_bytes
+from practicum_connectors.calls import PreparedCall
+from practicum_connectors.document.pointers import Node, as_list, as_node, text_of
+from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, Pairs
+from practicum_connectors.mcp.document import OF_TOOL
+from practicum_connectors.mcp.events import waiting_for
+from practicum_connectors.mcp.messages import (
+    HANDSHAKES,
+    MODERN,
+    UNSUPPORTED_VERSION,
+    Form,
+    Message,
+    found_in,
+    greeting,
+    header_text,
+    message_of,
+    supported,
+    written,
+)
+from practicum_connectors.mcp.results import answer_of, error_answer
+from practicum_connectors.resilience import Repeat, retried
+from practicum_connectors.site import Site
+
+KEY: Final = "practicum/idempotencyKey"
+"""The member of `_meta` that carries the idempotency key; a Practicum gateway recognises it as a server."""
+_OWN_HEADERS: Final = frozenset({"accept", "content-type", "user-agent"})
+_REDIRECTS: Final = range(300, 400)
+_CLIENT_ERRORS: Final = range(400, 500)
+_OK: Final = range(200, 300)
+_STAYS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS})
+"""Refusals that another form of the protocol does not change."""
+_SESSION: Final = re.compile(r"[\x21-\x7e]{1,1000}")
+_GOODBYE_SECONDS: Final = 2.0
+_TRIES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one request.
+
+    Attributes:
+        exchange: how far it came; a message that is none of the protocol counts as lost.
+        message: what the server said, if it did.
+    """
+
+    exchange: Exchange
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Greeted:
+    """What a server said of itself.
+
+    Attributes:
+        form: how it is spoken to.
+        name: its name.
+        version: its version.
+    """
+
+    form: Form
+    name: str
+    version: str
+
+
+@dataclass(slots=True)
+class Peer:
+    """One server.
+
+    Attributes:
+        site: where it listens, with its credentials.
+        url: its address to the letter; some servers mind a slash at its end.
+    """
+
+    site: Site
+    url: str
+    _greeted: Greeted | None = None
+    _beginning: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1), repr=False)
+
+    async def send(self, prepared: PreparedCall, request: HttpRequest, seconds: float, *, repeat: Repeat) -> Exchange:
+        """Call a tool, again where that is harmless; its result is told as an answer of HTTP.
+
+        Args:
+            prepared: the call.
+            request: its request as the document has it: the arguments are its body, what else it carries its headers.
+            seconds: bound on the whole.
+            repeat: how far it may be repeated.
+        """
+        told = as_node(prepared.plan.operation.extensions.get(OF_TOOL))
+        arguments = json.loads(request.body or b"{}")
+        meta = {name: value for name, value in request.headers if name.lower() not in _OWN_HEADERS}
+        params: JsonObject = {"name": text_of(told.get("name")), "arguments": arguments, "_meta": {**meta}}
+        headers = (*_trace(request), *_mirrored(told, arguments))
+
+        async def attempt(left: float) -> Exchange:
+            answer = await self.ask("tools/call", params, left, headers=headers)
+            return self._translated(answer)
+
+        return await retried(
+            attempt, repeat, attempts=self.site.limits.attempts, seconds=seconds, clock=self.site.clock
+        )
+
+    async def ask(self, method: str, params: Mapping[str, Any], seconds: float, *, headers: Pairs = ()) -> Answer:
+        """Ask once; a second time only where the server did not take it because of how it was spoken to.
+
+        Args:
+            method: the method of the protocol.
+            params: its parameters.
+            seconds: bound on the whole, the handshake included.
+            headers: what goes besides.
+        """
+        end = self.site.clock.now() + seconds
+        answer = Answer(Exchange(Delivery.NOT_SENT))
+        for _ in range(_TRIES):
+            begun = await self.begin(end - self.site.clock.now())
+            if isinstance(begun, Answer):
+                return _not_begun(begun)
+            answer = await self._once(begun.form, method, params, end - self.site.clock.now(), headers)
+            if not _forgotten(answer, begun.form):
+                break
+            self._greeted = None
+        return answer
+
+    async def begin(self, seconds: float) -> Greeted | Answer:
+        """How the server is spoken to, found out once: by the present revision, else by a handshake.
+
+        Args:
+            seconds: the longest that it may take.
+
+        Returns:
+            What it said of itself, or the answer by which that failed.
+        """
+        end = self.site.clock.now() + seconds
+        async with self._beginning:
+            if self._greeted is None:
+                found = await self._discovered(end - self.site.clock.now())
+                found = found or await self._shaken(end - self.site.clock.now())
+                if isinstance(found, Answer):
+                    return found
+                self._greeted = found
+            return self._greeted
+
+    async def aclose(self) -> None:
+        """Tell a server that keeps a session for us that it need not; the connections stay its site's."""
+        form = None if self._greeted is None else self._greeted.form
+        self._greeted = None
+        if form is not None and form.session is not None:
+            headers = (("MCP-Protocol-Version", form.version), ("Mcp-Session-Id", form.session))
+            await self.site.send(HttpRequest("DELETE", self.url, headers), _GOODBYE_SECONDS)
+
+    async def _discovered(self, seconds: float) -> Greeted | Answer | None:
+        """What the server says of itself in the present revision; None where it speaks an older one."""
+        answer = await self._once(Form(MODERN), "server/discover", {}, seconds)
+        response, message = answer.exchange.response, answer.message
+        if message is not None and message.result is not None:
+            if MODERN not in as_list(message.result.get("supportedVersions")):
+                return None
+            about = as_node(as_node(message.result.get("_meta")).get("io.modelcontextprotocol/serverInfo"))
+            return _greeted(Form(MODERN), about or as_node(message.result.get("serverInfo")))
+        if message is not None and message.code == UNSUPPORTED_VERSION and message.error is not None:
+            named = supported(message.error)
+            return answer if named and not set(named) & set(HANDSHAKES) else None
+        if response is None and answer.exchange.delivery is Delivery.NOT_SENT:
+            return answer
+        stays = response is not None and (response.status in _STAYS or response.status not in _older())
+        return answer if stays else None
+
+    async def _shaken(self, seconds: float) -> Greeted | Answer:
+        """What the server says of itself in a handshake."""
+        end = self.site.clock.now() + seconds
+        answer = await self._once(Form(HANDSHAKES[0]), "initialize", greeting(), seconds)
+        result, response = (None if answer.message is None else answer.message.result), answer.exchange.response
+        if result is None or response is None:
+            return answer
+        version = text_of(result.get("protocolVersion"))
+        if version not in HANDSHAKES:
+            reason = f"The server at {self.site.base_url} speaks no known revision of MCP, but {version[:40]!r}."
+            return Answer(Exchange(Delivery.NOT_SENT, reason=reason))
+        session = response.header("mcp-session-id") or ""
+        form = Form(version, session if _SESSION.fullmatch(session) else None)
+        ready = written(self.url, form, None, "notifications/initialized", {})
+        await self.site.send(ready, max(0.0, end - self.site.clock.now()))
+        return _greeted(form, as_node(result.get("serverInfo")))
+
+    async def _once(
+        self, form: Form, method: str, params: Mapping[str, Any], seconds: float, headers: Pairs = ()
+    ) -> Answer:
+        number = next(self._numbers)
+        request = written(self.url, form, number, method, params, headers=headers)
+        watch = waiting_for(lambda text: message_of(text, number) is not None)
+        exchange = await self.site.send(request, max(0.0, seconds), watch=watch)
+        response = exchange.response
+        if response is None:
+            return Answer(exchange)
+        message = found_in(response, number)
+        if message is None and response.status in _OK:
+            return Answer(replace(exchange, delivery=Delivery.LOST, response=response, reason=self._odd(response)))
+        return Answer(exchange, message)
+
+    def _odd(self, response: HttpResponse) -> str:
+        if response.media_type == "text/event-stream" and not response.complete:
+            return f"The MCP server at {self.site.base_url} began a stream and gave no answer in it."
+        kind = response.media_type or "nothing"
+        return f"The MCP server at {self.site.base_url} answered with {kind[:80]} that is no message of the protocol."
+
+    def _translated(self, answer: Answer) -> Exchange:
+        """What came of a call, as it comes of a request: the result in place of the message round it."""
+        exchange, message = answer.exchange, answer.message
+        if message is None:
+            return replace(exchange, response=None) if exchange.delivery is Delivery.LOST else exchange
+        if message.error is not None and exchange.response is not None:
+            ok = exchange.response.status in _OK
+            status = message.status if ok else exchange.response.status
+            told = error_answer(message.error, status)
+            kept = tuple(pair for pair in exchange.response.headers if pair[0] == "retry-after")
+            return replace(exchange, response=self.site.cleaned(replace(told, headers=(*told.headers, *kept))))
+        response, payloads = answer_of(message.result or {})
+        secrets = tuple(self.site.keyring.secrets())
+        clean = tuple(replace(each, content=redact_bytes(each.content, secrets)) for each in payloads)
+        return replace(exchange, response=self.site.cleaned(response), payloads=clean if secrets else payloads)
+
+
+def _older() -> frozenset[int]:
+    """What servers of older revisions answer to a request that they do not know."""
+    return frozenset({*_OK, *_CLIENT_ERRORS, HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.NOT_IMPLEMENTED})
+
+
+def _greeted(form: Form, about: Node) -> Greeted:
+    return Greeted(form, text_of(about.get("title")) or text_of(about.get("name")), text_of(about.get("version")))
+
+
+def _not_begun(answer: Answer) -> Answer:
+    """Nothing of a call was sent where no way to speak was found; only a refusal is worth telling as it is."""
+    exchange = answer.exchange
+    status = 0 if exchange.response is None else exchange.response.status
+    if status in _CLIENT_ERRORS or status in _REDIRECTS:
+        return answer
+    said = f"It answered {status} when it was greeted." if status else exchange.reason
+    return Answer(replace(exchange, delivery=Delivery.NOT_SENT, response=None, reason=said))
+
+
+def _forgotten(answer: Answer, form: Form) -> bool:
+    """Whether the server surely did nothing because it knows the session or the revision no more."""
+    response, message = answer.exchange.response, answer.message
+    if response is None or answer.exchange.delivery is not Delivery.ANSWERED:
+        return False
+    if message is not None and message.code == UNSUPPORTED_VERSION:
+        return True
+    refused = response.status in {HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST}
+    lost = response.status == HTTPStatus.NOT_FOUND or b"session" in response.body[:1000].lower()
+    return form.session is not None and refused and lost and (message is None or message.result is None)
+
+
+def _trace(request: HttpRequest) -> Pairs:
+    value = request.header("traceparent")
+    return () if value is None else (("traceparent", value),)
+
+
+def _mirrored(told: Node, arguments: Node) -> Pairs:
+    """The arguments that a tool wants to see in headers too, for those who route by them."""
+    found: list[tuple[str, str]] = []
+    for entry in as_list(told.get("headers")):
+        value: Any = arguments
+        for step in as_list(as_node(entry).get("path")):
+            value = as_node(value).get(step)
+        if isinstance(value, str | int):
+            with contextlib.suppress(ValueError):  # a number too long to be written
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                found.append((f"Mcp-Param-{text_of(as_node(entry).get('header'))}", header_text(text)))
+    return tuple(found)
