@@ -15,6 +15,7 @@ from practicum.cli.registration import (
     BaseUrlOption,
     ExcludeOption,
     IncludeOption,
+    McpOption,
     OverlayOption,
     ServerOption,
     SettingsOption,
@@ -43,7 +44,8 @@ def register(root: typer.Typer) -> None:
 
 
 def check(
-    source: Annotated[str, typer.Argument(help="OpenAPI document: a URL, a file, or - for stdin.")],
+    source: Annotated[str | None, typer.Argument(help="OpenAPI document: a URL, a file, or - for stdin.")] = None,
+    mcp: McpOption = None,
     name: Annotated[str, typer.Option(help="Name of the system: the first part of its tools' names.")] = "system",
     base_url: BaseUrlOption = None,
     auth: AuthOption = None,
@@ -58,10 +60,11 @@ def check(
     arrays: ArraysOption = ArrayStyle.BRACKETS,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what would become of each operation of a document, without registering it."""
+    """Say what would become of each operation of a document, or tool of an MCP server, without registering it."""
     spec = spec_of(
         name,
         source,
+        mcp=mcp,
         auth=auth,
         include=include,
         exclude=exclude,

@@ -15,6 +15,7 @@ from practicum.cli.registration import (
     BaseUrlOption,
     ExcludeOption,
     IncludeOption,
+    McpOption,
     OverlayOption,
     ServerOption,
     SettingsOption,
@@ -27,7 +28,7 @@ from practicum.cli.reports import LOSSES, WORST_FIRST, show_changes, show_connec
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import ArrayStyle, Mode, RefreshReport
 
-app = typer.Typer(help="Register systems from their OpenAPI documents.", no_args_is_help=True)
+app = typer.Typer(help="Register systems from their OpenAPI documents, and MCP servers.", no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(help="Name of the system.")]
 
@@ -41,13 +42,15 @@ NameArgument = Annotated[str, typer.Argument(help="Name of the system.")]
     "`practicum connectors add erp erp.yaml --base-url https://erp.internal "
     "--auth client_credentials:env:ERP_ID:env:ERP_SECRET --limit per_second=5`\n\n"
     "`practicum connectors add crm http://crm.internal/openapi.json --auth api_key:env:CRM_KEY "
-    "--practice http://practice.internal/crm --practice-auth api_key:env:PRACTICE_KEY`"
+    "--practice http://practice.internal/crm --practice-auth api_key:env:PRACTICE_KEY`\n\n"
+    "`practicum connectors add tickets --mcp https://tickets.internal/mcp --auth bearer:env:TICKETS_TOKEN`"
 )
 def add(
     name: Annotated[str, typer.Argument(help="Name of the system: the first part of its tools' names.")],
     source: Annotated[
-        str, typer.Argument(help="OpenAPI document: a URL that the gateway fetches, a file, or - for stdin.")
-    ],
+        str | None, typer.Argument(help="OpenAPI document: a URL that the gateway fetches, a file, or - for stdin.")
+    ] = None,
+    mcp: McpOption = None,
     base_url: BaseUrlOption = None,
     auth: AuthOption = None,
     mode: Annotated[Mode, typer.Option(help="A live system, or a practice copy that training may touch.")] = Mode.LIVE,
@@ -79,10 +82,11 @@ def add(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Register a system; each operation of its document becomes a tool."""
+    """Register a system; each operation of its document, or each tool of an MCP server, becomes a tool."""
     spec = spec_of(
         name,
         source,
+        mcp=mcp,
         auth=auth,
         include=include,
         exclude=exclude,

@@ -30,13 +30,21 @@ SettingsOption = Annotated[
 ArraysOption = Annotated[
     ArrayStyle, typer.Option(help="How lists inside of `deepObject` parameters are written: `f[ids][]=1` and so on.")
 ]
+McpOption = Annotated[
+    str | None,
+    typer.Option(
+        "--mcp",
+        help="Address of an MCP server (streamable HTTP), in place of a document: it lists its tools.",
+    ),
+]
 _MOST_REMARKS = 20
 
 
 def spec_of(
     name: str,
-    source: str,
+    source: str | None,
     *,
+    mcp: str | None = None,
     auth: Sequence[str] | None,
     include: Sequence[str] | None,
     exclude: Sequence[str] | None,
@@ -49,7 +57,8 @@ def spec_of(
 
     Args:
         name: the connector's name.
-        source: URL that the gateway fetches, a file, or `-` for stdin.
+        source: URL that the gateway fetches, a file, or `-` for stdin; None for an MCP server.
+        mcp: address of the MCP server.
         auth: the credentials.
         include: patterns.
         exclude: patterns.
@@ -71,6 +80,12 @@ def spec_of(
         "variables": labels_of(settings or (), "region=eu"),
         "limits": _limits(limits or ()),
     }
+    if (source is None) == (mcp is None):
+        raise typer.BadParameter(
+            "Give a document, or the address of an MCP server with --mcp.", param_hint="SOURCE or --mcp"
+        )
+    if source is None:
+        return build(ConnectorSpec, "connector", name=name, mcp=mcp, **fields)
     if is_address(source):
         return build(ConnectorSpec, "connector", name=name, source=source, **fields)
     found = document_with_files(source)

@@ -172,7 +172,8 @@ class _Reading:
             for key in given.keys() & {"name", "source", "documents"}:
                 self._faults.unknown(self._source, (*at, key))
             fields: JsonObject = {key: value for key, value in given.items() if key != "document"} | {"name": name}
-            fields |= self._document(given.get("document"), at)
+            if "mcp" not in given or "document" in given:
+                fields |= self._document(given.get("document"), at)
             if isinstance(overlay := given.get("overlay"), str):
                 fields["overlay"] = self._file(overlay, (*at, "overlay"))
             fields["auth"] = self._followed(given.get("auth", {"kind": "none"}), (*at, "auth"))
@@ -183,7 +184,7 @@ class _Reading:
     def _document(self, said: JsonValue, at: Path) -> JsonObject:
         """The document as the registration carries it: an address that the gateway fetches, or what a file holds."""
         if not isinstance(said, str) or not said:
-            what = "it has no `document`: a file, or the http address from which the gateway fetches it."
+            what = "it has no `document`, a file or the http address from which the gateway fetches it, and no `mcp`."
             self._faults.add(self._source, at if said is None else (*at, "document"), what)
             return {}
         if said.startswith(_ADDRESS):
