@@ -235,13 +235,7 @@ def completion(reply: Reply, *, model: str, number: int) -> JsonObject:
     }
     if reply.sampled is not None:
         body["prompt_token_ids"] = list(reply.sampled.prompt_ids)
-        choice["token_ids"] = list(reply.sampled.completion_ids)
-        choice["logprobs"] = {
-            "content": [
-                {"token": f"token_id:{token}", "logprob": logprob, "bytes": None, "top_logprobs": []}
-                for token, logprob in zip(reply.sampled.completion_ids, reply.sampled.logprobs, strict=True)
-            ]
-        }
+        choice |= _drawn(reply, slice(None))
     return body
 
 
@@ -265,23 +259,37 @@ def _message(reply: Reply, number: int) -> JsonObject:
 
 
 def _chunks(reply: Reply, whole: JsonObject, *, with_usage: bool) -> Iterator[JsonObject]:
-    """A completion as stream chunks: the text in words, each call whole, the finish reason, the usage if asked for."""
+    """A completion as stream chunks: the text in words, each call whole, the finish reason, the usage if asked for.
+
+    Token ids come as vLLM streams them: those of the prompt with the first chunk, those drawn with the chunks' choices.
+    """
     base: JsonObject = {key: whole[key] for key in ("id", "created", "model")}
     base["object"] = "chat.completion.chunk"
     choice = _OBJECT.validate_python(_LIST.validate_python(whole["choices"])[0])
-
-    def chunk(delta: JsonObject, finish_reason: JsonValue = None) -> JsonObject:
-        return {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
-
-    yield chunk({"role": "assistant"})
-    for word in _WORD.findall(reply.content or ""):
-        yield chunk({"content": word})
     message = _OBJECT.validate_python(choice["message"])
+    deltas: list[JsonObject] = [{"content": word} for word in _WORD.findall(reply.content or "")]
     for place, asked in enumerate(_LIST.validate_python(message.get("tool_calls", []))):
-        yield chunk({"tool_calls": [{"index": place, **_OBJECT.validate_python(asked)}]})
-    yield chunk({}, choice["finish_reason"])
+        deltas.append({"tool_calls": [{"index": place, **_OBJECT.validate_python(asked)}]})
+    prompt = {name: part for name, part in whole.items() if name == "prompt_token_ids"}
+    yield {**base, "choices": [{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}], **prompt}
+    for place, delta in enumerate((*deltas, {})):
+        last = place == len(deltas)
+        part: JsonObject = {"index": 0, "delta": delta, "finish_reason": choice["finish_reason"] if last else None}
+        yield {**base, "choices": [part | _drawn(reply, slice(place, None if last else place + 1))]}
     if with_usage:
         yield {**base, "choices": [], "usage": whole["usage"]}
+
+
+def _drawn(reply: Reply, some: slice) -> JsonObject:
+    """Some of the tokens that a reply was drawn as, with their logprobs."""
+    if reply.sampled is None:
+        return {}
+    ids, logprobs = reply.sampled.completion_ids[some], reply.sampled.logprobs[some]
+    told: list[JsonValue] = [
+        {"token": f"token_id:{token}", "logprob": logprob, "bytes": None, "top_logprobs": []}
+        for token, logprob in zip(ids, logprobs, strict=True)
+    ]
+    return {"token_ids": list(ids), "logprobs": {"content": told}}
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -4,14 +4,23 @@ import secrets
 
 from pydantic import TypeAdapter, ValidationError
 
-from practicum.codecs.bodies import outgoing, outgoing_call
+from practicum.codecs.bodies import chat_body, outgoing, outgoing_call
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import ToolCall
 from practicum.episode.offering import definition
+from practicum_gateway.models.provider import Prompt
 
-__all__ = ["definition", "incoming_call", "outgoing", "outgoing_call"]
+__all__ = ["body_of", "definition", "incoming_call", "outgoing", "outgoing_call"]
 
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+
+
+def body_of(prompt: Prompt) -> JsonObject:
+    """What a server is asked that speaks OpenAI's form, or whatever litellm makes that form for."""
+    definitions = prompt.definitions
+    if definitions is None:
+        definitions = tuple(definition(tool) for tool in prompt.tools)
+    return chat_body(prompt.spec.target, prompt.messages, definitions, prompt.sampling)
 
 
 def incoming_call(call_id: str | None, name: str, arguments: str) -> ToolCall:

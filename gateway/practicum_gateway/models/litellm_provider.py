@@ -1,4 +1,4 @@
-"""Any model that litellm knows, its tools called natively.
+"""Any model that litellm knows, its tools called natively; servers that speak OpenAI's form are asked without it.
 
 litellm is imported at the first call and nowhere else: its import costs seconds. It is told not to call home, not to
 retry (the caller of the gateway owns retries) and not to print.
@@ -8,14 +8,16 @@ import asyncio
 import os
 import warnings
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from practicum.codecs.bodies import chat_body, sent
+from practicum.codecs.bodies import sent
 from practicum.contracts.base import JsonObject
 from practicum.errors import ModelProviderError
-from practicum_gateway.models.chat_format import definition
-from practicum_gateway.models.litellm_answer import StreamedAnswer, read_answer
+from practicum_gateway.models.chat_format import body_of
+from practicum_gateway.models.openai_answer import StreamedAnswer, read_answer
+from practicum_gateway.models.openai_servers import OpenAIServers, asked_directly
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.provider_errors import provider_errors
 
@@ -36,6 +38,7 @@ class LitellmProvider:
             timeout_seconds: how long one answer may take; for a stream, how long the server may be silent.
         """
         self._timeout = timeout_seconds
+        self._servers = OpenAIServers()
         self._loading = asyncio.Lock()
         self._litellm: Any = None
 
@@ -46,9 +49,11 @@ class LitellmProvider:
             ModelProviderError: the provider is down, overloaded, or answered what is no answer.
             RequestError: the provider refuses what it was asked; asking again will not help.
         """
+        if asked_directly(prompt.spec):
+            return await self._servers.complete(prompt)
         with provider_errors(prompt):
             litellm = await self._load()
-            body = _body(prompt)
+            body = body_of(prompt)
             answer = await litellm.acompletion(**self._arguments(prompt, body))
             completed = _priced(litellm, prompt, read_answer(answer.model_dump(), where=prompt.spec.alias))
             return replace(completed, sent=sent(prompt.spec, body))
@@ -60,10 +65,15 @@ class LitellmProvider:
             ModelProviderError: as for `complete`; also when the stream stops before its end.
             RequestError: as for `complete`.
         """
+        if asked_directly(prompt.spec):
+            async with aclosing(self._servers.stream(prompt)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
         answer = StreamedAnswer(where=prompt.spec.alias)
         with provider_errors(prompt):
             litellm = await self._load()
-            body = _body(prompt)
+            body = body_of(prompt)
             chunks = await litellm.acompletion(
                 stream=True, stream_options={"include_usage": True}, **self._arguments(prompt, body)
             )
@@ -82,6 +92,8 @@ class LitellmProvider:
             ModelProviderError: as for `complete`.
             RequestError: as for `complete`; also when the model makes no vectors.
         """
+        if asked_directly(prompt.spec):
+            return await self._servers.embed(prompt, texts)
         with provider_errors(prompt):
             litellm = await self._load()
             answer = await litellm.aembedding(input=[*texts], encoding_format="float", **self._reaching(prompt))
@@ -89,6 +101,7 @@ class LitellmProvider:
 
     async def close(self) -> None:
         """Close the connections to providers."""
+        await self._servers.close()
         if self._litellm is not None:
             await self._litellm.close_litellm_async_clients()
 
@@ -120,13 +133,6 @@ class LitellmProvider:
         if prompt.api_key is not None or spec.base_url is not None:
             arguments["api_key"] = prompt.api_key or _NO_KEY
         return arguments
-
-
-def _body(prompt: Prompt) -> JsonObject:
-    definitions = prompt.definitions
-    if definitions is None:
-        definitions = tuple(definition(tool) for tool in prompt.tools)
-    return chat_body(prompt.spec.target, prompt.messages, definitions, prompt.sampling)
 
 
 def _priced(litellm: Any, prompt: Prompt, completed: Completed) -> Completed:

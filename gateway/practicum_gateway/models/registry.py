@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pydantic import TypeAdapter
-from sqlalchemy import and_, select, update
+from sqlalchemy import Text, and_, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.audit import Action
@@ -38,6 +38,7 @@ from practicum_gateway.models.versions import (
 from practicum_gateway.secrets.source import Secrets
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.model_tables import ModelChangeRow, ModelRow, ModelVersionRow
+from practicum_gateway.store.prepared import Prepared
 from practicum_gateway.store.vault import Vault
 
 _SPEC: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
@@ -275,34 +276,26 @@ class Registry:
 
     async def _load(self, name: str, unit: str | None = None) -> RegisteredModel:
         alias, wanted = parted(name)
-        asked = _NAMED if wanted is None else and_(ModelVersionRow.alias == alias, ModelVersionRow.version == wanted)
-        async with self._store.read() as session:
-            found = await session.execute(
-                select(ModelVersionRow.version, ModelVersionRow.updated, ModelRow.split, ModelRow.fallbacks)
-                .select_from(ModelRow)
-                .outerjoin(ModelVersionRow, asked)
-                .where(ModelRow.alias == alias)
-            )
-            version, updated, split, fallbacks = found.one_or_none() or (None, None, None, None)
-            if version is None or updated is None:
+        named = next(iter(await self._store.ask(_FOUND, {"of": alias, "wanted": wanted})), None)
+        if named is None or named.version is None:
+            async with self._store.read() as session:
                 raise await _unknown(session, alias, wanted)
-            if wanted is not None:
-                return await self._version(session, alias, version, updated)
-            weights = weights_of(split)
-            if unit is not None and weights and (share := drawn(alias, weights, unit)) != version:
-                version = share
-                updated = await session.scalar(_UPDATED.where(_ALIAS == alias, _VERSION == version))  # noqa: SIM300
-            model = await self._version(session, alias, version, updated)
-        return replace(model, fallbacks=names_of(fallbacks), split=bool(weights))
+        if wanted is not None:
+            return await self._version(alias, named.version, named.updated)
+        version, updated, weights = named.version, named.updated, weights_of(named.split)
+        if unit is not None and weights and (share := drawn(alias, weights, unit)) != version:
+            version = share
+            updated = (await self._store.ask(_FOUND, {"of": alias, "wanted": version}))[0].updated
+        model = await self._version(alias, version, updated)
+        return replace(model, fallbacks=names_of(named.fallbacks), split=bool(weights))
 
-    async def _version(
-        self, session: AsyncSession, alias: str, version: str, updated: datetime | None
-    ) -> RegisteredModel:
+    async def _version(self, alias: str, version: str, updated: datetime | None) -> RegisteredModel:
         """A version, parsed and opened once for each time it is registered."""
         known = self._parsed.get((alias, version))
         if known is not None and known[0] == updated:
             return known[1]
-        row = await session.get_one(ModelVersionRow, (alias, version))
+        async with self._store.read() as session:
+            row = await session.get_one(ModelVersionRow, (alias, version))
         key = None if row.api_key is None else self._vault.open(row.api_key, _purpose(alias))
         model = RegisteredModel(spec=ModelSpec.model_validate(row.spec), api_key=key)
         self._parsed[alias, version] = (row.updated, model)
@@ -339,9 +332,16 @@ def _registered(spec: ModelSpec, *, current: bool) -> Deed:
     return Deed(Action.MODEL_REGISTERED, spec.alias, details=details)
 
 
-_ALIAS, _VERSION = ModelVersionRow.alias, ModelVersionRow.version
-_UPDATED = select(ModelVersionRow.updated)
-_NAMED = and_(ModelVersionRow.alias == ModelRow.alias, ModelVersionRow.version == ModelRow.version)
+_OF = ModelVersionRow.alias == ModelRow.alias
+_NAMED = and_(_OF, ModelVersionRow.version == ModelRow.version)
+_WANTED = func.coalesce(bindparam("wanted", type_=Text()), ModelRow.version)
+_FOUND = Prepared(
+    select(ModelVersionRow.version, ModelVersionRow.updated, ModelRow.split, ModelRow.fallbacks)
+    .select_from(ModelRow)
+    .outerjoin(ModelVersionRow, and_(_OF, ModelVersionRow.version == _WANTED))
+    .where(ModelRow.alias == bindparam("of"))
+)
+"""The version that is wanted, else the one that its alias names."""
 
 
 async def _rows(session: AsyncSession, alias: str) -> Sequence[ModelVersionRow]:

@@ -75,7 +75,7 @@ def in_force(sampling: Sampling) -> Sampling:
 
 
 def completion_body(
-    ids: Sequence[int], sampling: Sampling, adapter: Mapping[int, float], grammar: str | None
+    ids: Sequence[int], sampling: Sampling, adapter: Mapping[int, float], grammar: str | None, marks: Sequence[str] = ()
 ) -> JsonObject:
     """A completion of a llama.cpp server, from tokens.
 
@@ -84,6 +84,7 @@ def completion_body(
         sampling: how tokens are to be drawn.
         adapter: LoRA scale per adapter id.
         grammar: what decoding is held to.
+        marks: the control tokens that the text of the answer has to show.
     """
     drawn = in_force(sampling)
     body: JsonObject = {
@@ -104,6 +105,8 @@ def completion_body(
         body["lora"] = [{"id": number, "scale": scale} for number, scale in sorted(adapter.items())]
     if grammar is not None:
         body["grammar"] = grammar
+    if marks:
+        body["preserved_tokens"] = list(marks)
     return body
 
 
@@ -115,15 +118,15 @@ def sent(spec: ModelSpec, body: JsonObject, *, continued: str | None = None) -> 
         body: what it was asked.
         continued: the call whose token ids the prompt begins with.
     """
-    arriving = _arriving(body)
+    got = arriving(body)
     return Sent(
         provider=spec.provider,
         target=spec.target,
         codec=(spec.codec or DEFAULT_CODEC) if spec.provider is Provider.LLAMA_CPP else None,
         adapter=spec.adapter,
         continued=continued,
-        request=outline(arriving),
-        digest=digest(arriving),
+        request=outline(got),
+        digest=digest(got),
     )
 
 
@@ -132,7 +135,7 @@ def outline(body: JsonObject) -> JsonObject:
     return {name: part if len(canonical(part)) <= _LONGEST else HASHED + digest(part) for name, part in body.items()}
 
 
-def _arriving(body: JsonObject) -> JsonObject:
+def arriving(body: JsonObject) -> JsonObject:
     """The body as it arrives: the content of a message that has none is left out on the way."""
     messages = body.get("messages")
     if not isinstance(messages, list):

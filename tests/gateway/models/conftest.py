@@ -29,10 +29,18 @@ async def provider() -> AsyncIterator[LitellmProvider]:
 
 
 @pytest.fixture
-def prompt_of(model: ScriptedModelServer) -> Callable[..., Prompt]:
+def target() -> str:
+    """Whom prompts ask, where a test says nothing else."""
+    return "openai/scripted"
+
+
+@pytest.fixture
+def prompt_of(model: ScriptedModelServer, target: str) -> Callable[..., Prompt]:
+    usual = target
+
     def make(
         *messages: Message,
-        target: str = "openai/scripted",
+        target: str = usual,
         base_url: str | None = None,
         api_key: str | None = KEY,
         definitions: tuple[JsonObject, ...] | None = None,

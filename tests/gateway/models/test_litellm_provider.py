@@ -1,4 +1,4 @@
-"""litellm against a real server on loopback: what is sent, what is read, and every way in which a provider fails."""
+"""Real servers on loopback, asked through litellm and without it: what is sent, what is read, every way of failing."""
 
 import json
 import subprocess
@@ -29,12 +29,18 @@ from practicum.testing import (
     say,
 )
 from practicum_gateway.models.chat_format import definition
-from practicum_gateway.models.litellm_answer import StreamedAnswer
 from practicum_gateway.models.litellm_provider import LitellmProvider
+from practicum_gateway.models.openai_answer import StreamedAnswer
 from practicum_gateway.models.provider import Completed, Prompt
 
 KEY = "sk-topsecret-0123456789"
 MakePrompt = Callable[..., Prompt]
+
+
+@pytest.fixture(params=["openai/scripted", "openai/gpt-4.1-scripted"], ids=["directly", "through litellm"])
+def target(request: pytest.FixtureRequest) -> str:
+    """One that is asked directly, and one of whose name litellm knows more than we do."""
+    return str(request.param)
 
 
 async def read(provider: LitellmProvider, prompt: Prompt) -> tuple[list[str], Completed]:
@@ -58,7 +64,7 @@ async def test_words_come_back_with_their_tokens(
 
 
 async def test_what_is_sent_is_what_was_said(
-    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt, refund_tool: Tool
+    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt, refund_tool: Tool, target: str
 ) -> None:
     model.extend(say("Done."))
     asked = ToolCall(id="c1", name="erp_refund_order", arguments={"id": 7})
@@ -77,7 +83,7 @@ async def test_what_is_sent_is_what_was_said(
     body = model.requests[0].body
     assert body["tools"] == [definition(refund_tool)]
     assert (body["temperature"], body["top_p"], body["max_tokens"], body["seed"]) == (0.0, 1.0, 64, 5)
-    assert body["model"] == "scripted"
+    assert body["model"] == target.partition("/")[2]
     messages = model.requests[0].messages
     assert isinstance(messages[2], dict)
     calls: Any = messages[2]["tool_calls"]
@@ -103,7 +109,7 @@ async def test_no_key_of_the_environment_reaches_a_server_that_asked_for_none(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     model.extend(say("Done."))
     await provider.complete(prompt_of(api_key=None))
-    assert "environment" not in model.requests[0].headers["authorization"]
+    assert "environment" not in model.requests[0].headers.get("authorization", "")
 
 
 async def test_calls_are_read_and_broken_ones_kept_as_they_were_sampled(
@@ -129,6 +135,49 @@ async def test_token_ids_are_kept_as_vllm_gives_them(
     assert completed.tokens_from == "prompt_token_ids, choices.token_ids"
     assert model.requests[0].body["return_token_ids"] is True
     assert model.requests[0].body["logprobs"] is True
+
+
+@pytest.mark.parametrize("target", ["hosted_vllm/scripted"])
+async def test_token_ids_are_kept_as_vllm_streams_them(
+    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt
+) -> None:
+    sampled = Sampled(prompt_ids=(1, 2, 3), completion_ids=(4, 5, 6, 7), logprobs=(-0.5, -0.25, 0.0, -2.0))
+    drawn = Usage(prompt_tokens=3, completion_tokens=4)
+    wishes = (ScriptedCall("f", {"a": 1}, "c1"),)
+    model.extend(
+        Reply(content="hi there", sampled=sampled, usage=drawn),
+        Reply(tool_calls=wishes, sampled=sampled, usage=drawn),
+        Reply(content="hi there", sampled=sampled, usage=Usage(prompt_tokens=3, completion_tokens=6)),
+    )
+    _, said = await read(provider, prompt_of())
+    assert (said.sampled, said.tokens_from) == (sampled, "prompt_token_ids, choices.token_ids")
+    _, called = await read(provider, prompt_of())
+    assert (called.sampled, called.message.tool_calls[0].name) == (sampled, "f")
+    _, lacking = await read(provider, prompt_of())
+    assert (lacking.sampled, lacking.tokens_from) == (None, None), "some that were drawn were not told"
+    assert model.requests[0].body["return_token_ids"] is True
+
+
+@pytest.mark.parametrize("target", ["openai/scripted"])
+async def test_an_error_in_the_place_of_an_answer_is_told(
+    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt
+) -> None:
+    cases: tuple[tuple[JsonObject, type[PracticumError], str], ...] = (
+        ({"error": {"message": f"out of memory {KEY}", "code": 500}}, ModelProviderError, "out of memory"),
+        ({"error": "worker died"}, ModelProviderError, "worker died"),
+        ({"error": {"message": "too long", "code": 400}}, RequestError, "too long"),
+    )
+    for said, kind, words in cases:
+        chunk = {"choices": [{"index": 0, "delta": {"content": "Half an"}}]}
+        model.extend(
+            garbage(json.dumps(said).encode()),
+            garbage(b"".join(b"data: %b\r\n\r\n" % json.dumps(part).encode() for part in (chunk, said))),
+        )
+        for asked in (provider.complete(prompt_of()), read(provider, prompt_of())):
+            with pytest.raises(PracticumError, match=words) as caught:
+                await asked
+            assert type(caught.value) is kind
+            assert KEY not in str(caught.value)
 
 
 async def test_drawn_tokens_without_those_of_the_prompt_are_kept(
@@ -259,6 +308,7 @@ async def test_a_server_that_is_not_there_is_a_provider_error(provider: LitellmP
         await provider.complete(prompt_of(base_url=gone))
 
 
+@pytest.mark.parametrize("target", ["openai/gpt-4.1-scripted"])  # of one asked directly the router bounds the time
 async def test_a_silent_server_is_given_up_on(model: ScriptedModelServer, prompt_of: MakePrompt) -> None:
     model.extend(say("too late", delay=20))
     provider = LitellmProvider(timeout_seconds=0.3)
@@ -275,7 +325,7 @@ async def test_a_stream_gives_words_then_the_whole(
         Reply(content="Let me look.", tool_calls=(ScriptedCall("f", {"a": 1}, "c1"), ScriptedCall("g", "{", "c2"))),
     )
     texts, whole = await read(provider, prompt_of())
-    assert texts == ["It ", "shipped ", "on ", "Monday."]
+    assert "".join(texts) == "It shipped on Monday."
     assert whole.message == Message(role="assistant", content="It shipped on Monday.")
     assert whole.usage == Usage(prompt_tokens=10, completion_tokens=5)
     texts, whole = await read(provider, prompt_of())

@@ -1,8 +1,8 @@
-"""What litellm answers, read once and strictly: an answer, or a `ModelProviderError`. Pure."""
+"""Chat completions in OpenAI's form, read once and strictly: an answer, or a typed error. Pure."""
 
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
@@ -10,6 +10,26 @@ from practicum.contracts.models import Sampled, Usage
 from practicum.errors import ModelProviderError
 from practicum_gateway.models.chat_format import incoming_call
 from practicum_gateway.models.provider import Completed
+
+_SHOWN = 80
+
+
+class UnreadableError(ValueError):
+    """What came is no answer at all; whoever asked makes a typed error of it, without the key that it may quote."""
+
+
+class ToldError(Exception):
+    """A server says in the place of an answer what went wrong; whoever asked makes a typed error of it.
+
+    Attributes:
+        status_code: of HTTP, where it tells one.
+    """
+
+    def __init__(self, error: JsonValue) -> None:
+        """Take the `error` member of an answer."""
+        super().__init__(said_in(error))
+        code = error.get("code") if isinstance(error, dict) else None
+        self.status_code = code if isinstance(code, int) else None
 
 
 class _Part(BaseModel):
@@ -55,6 +75,12 @@ class _Choice(_Part):
     token_ids: tuple[int, ...] | None = None
     logprobs: _Logprobs | None = None
 
+    @property
+    def told(self) -> tuple[float, ...]:
+        """The logprobs that it tells."""
+        content = (self.logprobs.content if self.logprobs is not None else None) or ()
+        return tuple(token.logprob for token in content)
+
 
 class _Usage(_Part):
     prompt_tokens: int | None = None
@@ -65,23 +91,34 @@ class _Answer(_Part):
     choices: tuple[_Choice, ...] = ()
     usage: _Usage | None = None
     prompt_token_ids: tuple[int, ...] | None = None
+    error: JsonValue = None
 
 
-def read_answer(answer: JsonObject, *, where: str) -> Completed:
+def said_in(error: JsonValue) -> str:
+    """What a server says of an error, in whichever of the usual members."""
+    while isinstance(error, dict):
+        error = next((error[name] for name in ("error", "message", "detail") if error.get(name)), None)
+    return error if isinstance(error, str) else "no reason given"
+
+
+def read_answer(answer: JsonObject | bytes, *, where: str) -> Completed:
     """The model's turn in a whole answer.
 
     Args:
-        answer: the answer as litellm dumps it.
+        answer: the answer, as it came or as litellm dumps it.
         where: alias of the model, for the message of an error.
 
     Raises:
         ModelProviderError: it holds no turn.
+        UnreadableError: it is no JSON object.
+        ToldError: it is an error.
     """
     parsed = _parse(answer, where)
     if not parsed.choices:
         raise ModelProviderError(f"The model '{where}' answered without a choice.")
     choice = parsed.choices[0]
-    return _completed(choice.message, choice.finish_reason, parsed.usage, _sampled(parsed, choice), where)
+    sampled = _sampled(parsed.prompt_token_ids, choice.token_ids, choice.told)
+    return _completed(choice.message, choice.finish_reason, parsed.usage, sampled, where)
 
 
 @dataclass(slots=True)
@@ -90,27 +127,44 @@ class StreamedAnswer:
 
     Attributes:
         where: alias of the model, for the message of an error.
+        begun: whether a chunk came.
     """
 
     where: str
+    begun: bool = False
     _text: list[str] = field(default_factory=list[str])
     _thought: list[str] = field(default_factory=list[str])
     _calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
     _finish_reason: str | None = None
     _usage: _Usage | None = None
+    _prompt_ids: tuple[int, ...] | None = None
+    _ids: list[int] | None = None
+    _logprobs: list[float] = field(default_factory=list[float])
 
-    def add(self, chunk: JsonObject) -> str | None:
+    @property
+    def finished(self) -> bool:
+        """Whether a chunk said how the turn ended."""
+        return self._finish_reason is not None
+
+    def add(self, chunk: JsonObject | bytes) -> str | None:
         """Take a chunk in; the text it adds, if it adds text.
 
         Raises:
             ModelProviderError: the chunk is none.
+            UnreadableError: it is no JSON object.
+            ToldError: it is an error.
         """
         parsed = _parse(chunk, self.where)
+        self.begun = True
         self._usage = parsed.usage or self._usage
+        self._prompt_ids = parsed.prompt_token_ids or self._prompt_ids
         if not parsed.choices:
             return None
         choice = parsed.choices[0]
         self._finish_reason = choice.finish_reason or self._finish_reason
+        if choice.token_ids is not None:
+            self._ids = [*(self._ids or ()), *choice.token_ids]
+        self._logprobs += choice.told
         for fragment in choice.delta.tool_calls or ():
             self._add_call(fragment)
         if choice.delta.thought:
@@ -128,7 +182,14 @@ class StreamedAnswer:
         calls = tuple(call for _, call in sorted(self._calls.items()))
         thought = "".join(self._thought) or None
         said = _Said(content="".join(self._text), tool_calls=calls, reasoning_content=thought)
-        return _completed(said, self._finish_reason, self._usage, None, self.where)
+        return _completed(said, self._finish_reason, self._usage, self._sampled(), self.where)
+
+    def _sampled(self) -> Sampled | None:
+        """The tokens, if all of them came: older servers keep back those of chunks that they have no text for."""
+        drawn = self._usage and self._usage.completion_tokens
+        if self._ids is None or drawn not in (None, len(self._ids)):
+            return None
+        return _sampled(self._prompt_ids, tuple(self._ids), tuple(self._logprobs))
 
     def _add_call(self, fragment: _Call) -> None:
         index = fragment.index if fragment.index is not None else len(self._calls)
@@ -142,26 +203,36 @@ class StreamedAnswer:
         )
 
 
-def _parse(answer: JsonObject, where: str) -> _Answer:
+def _parse(answer: JsonObject | bytes, where: str) -> _Answer:
     try:
-        return _Answer.model_validate(answer)
+        parsed = _Answer.model_validate_json(answer) if isinstance(answer, bytes) else _Answer.model_validate(answer)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
+        if isinstance(answer, bytes) and not first["loc"]:
+            raise UnreadableError(f"its answer is not JSON of a completion: {start_of(answer)}") from None
         place = ".".join(str(part) for part in first["loc"])
         raise ModelProviderError(
             f"The model '{where}' answered what is no chat completion: {place}: {first['msg']}."
         ) from None
+    if parsed.error is not None:
+        raise ToldError(parsed.error)
+    return parsed
 
 
-def _sampled(answer: _Answer, choice: _Choice) -> Sampled | None:
+def start_of(answer: bytes) -> str:
+    """The beginning of an answer that cannot be read, for the message of an error."""
+    text = answer[: 4 * _SHOWN].decode(errors="replace").strip()[:_SHOWN]
+    return text or "nothing came"
+
+
+def _sampled(
+    prompt_ids: tuple[int, ...] | None, ids: tuple[int, ...] | None, logprobs: tuple[float, ...]
+) -> Sampled | None:
     """The token ids that the server gave, with their logprobs where it gave one for each."""
-    if choice.token_ids is None:
+    if ids is None:
         return None
-    told = (choice.logprobs.content if choice.logprobs is not None else None) or ()
     return Sampled(
-        prompt_ids=answer.prompt_token_ids or (),
-        completion_ids=choice.token_ids,
-        logprobs=tuple(token.logprob for token in told) if len(told) == len(choice.token_ids) else (),
+        prompt_ids=prompt_ids or (), completion_ids=ids, logprobs=logprobs if len(logprobs) == len(ids) else ()
     )
 
 

@@ -1,0 +1,236 @@
+"""Servers that speak OpenAI's chat completions, asked directly: vLLM, SGLang, llama.cpp's, Ollama, a company's proxy.
+
+litellm would send them the same body, for more CPU than all else about a call takes together. Each request is sent once
+and no redirect is followed; whoever asks bounds the time.
+"""
+
+import asyncio
+import contextlib
+import functools
+import json
+import re
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from practicum.codecs.bodies import arriving, sent
+from practicum.contracts.base import JsonObject
+from practicum.contracts.models import ModelSpec
+from practicum.errors import ModelProviderError
+from practicum_connectors.wire import Transport
+from practicum_gateway.models.chat_format import body_of
+from practicum_gateway.models.openai_answer import StreamedAnswer, UnreadableError, read_answer, said_in, start_of
+from practicum_gateway.models.provider import Completed, Prompt
+from practicum_gateway.models.provider_errors import provider_errors
+
+_SPOKEN = re.compile(r"hosted_vllm/|openai/(?!o\d|gpt-\d|chatgpt)")
+"""Targets asked directly where they have a base URL. What OpenAI's own models take differs by model: litellm knows."""
+_CONNECTIONS = 1024
+_CONNECT_SECONDS = 10.0
+_KEEP_ALIVE_SECONDS = 3.0  # shorter than servers' own (uvicorn: 5), or a reused connection may be closing already
+_LINGER_SECONDS = 1.0
+"""How long the end of a stream is waited for once it has said that it is done, so that its connection can be kept."""
+_MOST_BYTES = 64 * 1024 * 1024
+"""The longest answer, or line of a stream: far longer than any with token ids and logprobs."""
+_SHOWN = 40
+_DONE = b"[DONE]"
+_EVENT = b"data:"
+_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+
+
+def asked_directly(spec: ModelSpec) -> bool:
+    """Whether a registered model is a server that speaks OpenAI's form, at a URL of its own."""
+    return spec.base_url is not None and _SPOKEN.match(spec.target) is not None
+
+
+class OpenAIServers:
+    """Asks them, over connections that are kept."""
+
+    def __init__(self) -> None:
+        """Connect to nothing yet."""
+        self._servers: dict[str, _Server] = {}
+
+    async def complete(self, prompt: Prompt) -> Completed:
+        """The model's turn.
+
+        Raises:
+            ModelProviderError: the server is down, overloaded, or answered what is no answer.
+            RequestError: the server refuses what it was asked; asking again will not help.
+        """
+        body = arriving(body_of(prompt))
+        with provider_errors(prompt):
+            async with self._server(prompt).asked("/chat/completions", body, prompt.api_key) as response:
+                said = await _whole(response)
+            return replace(read_answer(said, where=prompt.spec.alias), sent=sent(prompt.spec, body))
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
+        """The model's turn in pieces of text, and last the whole of it; what arrived together is one piece.
+
+        Raises:
+            ModelProviderError: as for `complete`; also when the stream stops before its end.
+            RequestError: as for `complete`.
+        """
+        body, answer = arriving(body_of(prompt)), StreamedAnswer(where=prompt.spec.alias)
+        wish: JsonObject = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        with provider_errors(prompt):
+            async with self._server(prompt).asked("/chat/completions", wish, prompt.api_key) as response:
+                arrived = _events(response)
+                async for events in arrived:
+                    if text := "".join([answer.add(event) or "" for event in events if event != _DONE]):
+                        yield text
+                    if _DONE in events:
+                        break
+                if not answer.finished:
+                    raise _broken_off(answer, response)
+                yield replace(answer.whole(), sent=sent(prompt.spec, body))
+                with contextlib.suppress(TimeoutError, httpx.TransportError):
+                    async with asyncio.timeout(_LINGER_SECONDS):
+                        await anext(arrived, None)
+
+    async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
+        """The vectors of texts as the server answers them, in OpenAI's form.
+
+        Raises:
+            ModelProviderError: as for `complete`.
+            RequestError: as for `complete`; also when the model makes no vectors.
+        """
+        named = prompt.spec.target.partition("/")[2]
+        body: JsonObject = {"model": named, "input": [*texts], "encoding_format": "float"}
+        with provider_errors(prompt):
+            async with self._server(prompt).asked("/embeddings", body, prompt.api_key) as response:
+                said = await _whole(response)
+            try:
+                return _OBJECT.validate_json(said)
+            except ValidationError:
+                raise UnreadableError(f"its answer is not JSON with vectors: {start_of(said)}") from None
+
+    async def close(self) -> None:
+        """Close the connections that nobody uses; those in use end with their answers."""
+        servers, self._servers = self._servers, {}
+        for server in servers.values():
+            await server.transport.aclose()
+
+    def _server(self, prompt: Prompt) -> "_Server":
+        base = prompt.spec.base_url or ""
+        server = self._servers.get(base)
+        if server is None:
+            url = httpx.URL(base)
+            server = self._servers[base] = _Server(url, _transport_to(url))
+        return server
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """One server.
+
+    Attributes:
+        url: what its models are registered with.
+        transport: connections to it.
+    """
+
+    url: httpx.URL
+    transport: httpx.AsyncBaseTransport
+
+    @asynccontextmanager
+    async def asked(self, path: str, body: JsonObject, key: str | None) -> AsyncGenerator[httpx.Response]:
+        """An answer whose head is there, and which is no refusal.
+
+        Raises:
+            _RefusalError: it is one.
+            httpx.TransportError: there is none.
+        """
+        headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "practicum"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
+        url = self.url.copy_with(path=self.url.path.rstrip("/") + path)
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        asking = httpx.Request("POST", url, headers=headers, content=content)
+        response = await self.transport.handle_async_request(asking)
+        try:
+            if not response.is_success:
+                raise _RefusalError(await _whole(response), response)
+            yield response
+        finally:
+            await response.aclose()
+
+
+class _RefusalError(Exception):
+    """A server does not answer; `provider_errors` makes one of the house's errors of it."""
+
+    def __init__(self, body: bytes, response: httpx.Response) -> None:
+        try:
+            said = said_in(_OBJECT.validate_json(body))
+        except ValidationError:
+            said = start_of(body)
+        super().__init__(said)
+        self.status_code = response.status_code
+        self.response = response
+
+
+def _broken_off(answer: StreamedAnswer, response: httpx.Response) -> ModelProviderError:
+    if answer.begun:
+        return ModelProviderError(f"The model '{answer.where}' stopped in the middle of its answer.")
+    kind = response.headers.get("content-type", "something that does not say what it is")
+    return ModelProviderError(f"The model '{answer.where}' streamed no answer, but {kind[:_SHOWN]}.")
+
+
+async def _whole(response: httpx.Response) -> bytes:
+    """The body of an answer.
+
+    Raises:
+        UnreadableError: it is longer than any answer.
+    """
+    body = bytearray()
+    async for chunk in _chunks(response):
+        body += chunk
+        if len(body) > _MOST_BYTES:
+            raise UnreadableError(f"its answer is longer than {_MOST_BYTES} bytes")
+    return bytes(body)
+
+
+async def _events(response: httpx.Response) -> AsyncGenerator[list[bytes]]:
+    """The data of the events of a stream, as many at a time as have arrived.
+
+    Raises:
+        UnreadableError: a line is longer than any answer.
+    """
+    rest = b""
+    async for chunk in _chunks(response):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _MOST_BYTES:
+            raise UnreadableError(f"a line of its stream is longer than {_MOST_BYTES} bytes")
+        if events := [line[len(_EVENT) :].strip() for line in lines if line.startswith(_EVENT)]:
+            yield events
+    if rest.startswith(_EVENT):
+        yield [rest[len(_EVENT) :].strip()]
+
+
+def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The body as it comes, unpacked where it is packed, which nobody asked for."""
+    if "content-encoding" in response.headers:
+        return response.aiter_bytes()
+    return aiter(response.stream)  # pyright: ignore[reportArgumentType]
+
+
+def _transport_to(url: httpx.URL) -> httpx.AsyncBaseTransport:
+    """Connections to a server: through a proxy, where the environment names one for it."""
+    proxy = getproxies().get(url.scheme)
+    if proxy is not None and not proxy_bypass(url.host):
+        return httpx.AsyncHTTPTransport(verify=_tls(), proxy=proxy, limits=_LIMITS)
+    return Transport(
+        tls=_tls(), connections=_CONNECTIONS, keep_alive=_KEEP_ALIVE_SECONDS, connect_seconds=_CONNECT_SECONDS
+    )
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """Made once, for it reads every certificate authority; SSL_CERT_FILE and SSL_CERT_DIR are honoured."""
+    return httpx.create_ssl_context(trust_env=True)
+
+
+_LIMITS = httpx.Limits(max_connections=_CONNECTIONS, keepalive_expiry=_KEEP_ALIVE_SECONDS)
