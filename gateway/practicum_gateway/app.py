@@ -27,6 +27,7 @@ from practicum_gateway.access.spending import Budgets
 from practicum_gateway.audit.audit import Audit
 from practicum_gateway.bootstrap import install_keys, master_key_of, only_gateway, stopped_when_lost
 from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.content import ALL, Content
 from practicum_gateway.episodes.calls import Calls
 from practicum_gateway.episodes.chat import Chat
 from practicum_gateway.episodes.episodes import Episodes
@@ -144,6 +145,7 @@ def _house(
 ) -> House:
     """The services of one tenant, over its own store and under its own keys."""
     meter = Meter()
+    content = Content() if {tenant, ALL}.intersection(settings.telemetry_content) else None
     secrets_outside = outside.secrets(tenant)
     vault = Vault(new_key())  # opened with the store's own keys
     keys = Keys(store, tenant)
@@ -168,12 +170,13 @@ def _house(
         events=record,
         tracer=telemetry.tracer,
         meter=meter,
+        content=content,
         call_seconds=settings.call_seconds,
     )
     registry = Registry(store, vault, secrets_outside)
     litellm, llama_cpp = LitellmProvider(timeout_seconds=settings.model_seconds), LlamaCppProvider()
     providers = {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}
-    models = Models(registry, providers, telemetry.tracer, meter, seconds=settings.model_seconds)
+    models = Models(registry, providers, telemetry.tracer, meter, content, seconds=settings.model_seconds)
     episodes = Episodes(
         record=record,
         registry=registry,

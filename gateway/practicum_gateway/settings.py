@@ -5,10 +5,20 @@ import binascii
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretBytes, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretBytes,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
+from practicum.contracts.base import Name
 from practicum.errors import ConfigurationError
 
 _PREFIX = "PRACTICUM_"
@@ -35,6 +45,8 @@ class Settings(BaseModel):
         temporal_namespace: its namespace.
         task_queue: the queue that the workers listen on.
         otlp_endpoint: where traces, metrics and logs are sent; nowhere when absent.
+        telemetry_content: tenants whose prompts, answers, arguments and results are sent there too, `*` for all;
+            separated by commas in the environment.
         metrics_key: opens /metrics and nothing else.
         approval_seconds: how long an approval can be answered.
         call_seconds: the most that any call of a system may take; a connector may allow less.
@@ -83,6 +95,7 @@ class Settings(BaseModel):
     temporal_namespace: str = "default"
     task_queue: str = "practicum"
     otlp_endpoint: str | None = None
+    telemetry_content: tuple[Name | Literal["*"], ...] = ()
     metrics_key: SecretStr | None = Field(default=None, min_length=20)
     approval_seconds: int = Field(default=86_400, ge=1)
     call_seconds: float = Field(default=600.0, gt=0)
@@ -132,10 +145,17 @@ class Settings(BaseModel):
         except binascii.Error as error:
             raise ValueError("it is not base64, separated by commas") from error
 
-    @field_validator("mcp_origins", mode="before")
+    @field_validator("mcp_origins", "telemetry_content", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        return [origin.strip() for origin in value.split(",")] if isinstance(value, str) else value
+        return [each.strip() for each in value.split(",")] if isinstance(value, str) else value
+
+    @field_validator("telemetry_content")
+    @classmethod
+    def _check_collected(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if value and "otlp_endpoint" in info.data and info.data["otlp_endpoint"] is None:
+            raise ValueError("nothing is sent anywhere without PRACTICUM_OTLP_ENDPOINT")
+        return value
 
     @field_validator("mcp_origins")
     @classmethod

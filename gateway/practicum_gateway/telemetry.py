@@ -1,4 +1,4 @@
-"""Traces, metrics and logs: OpenTelemetry with the GenAI conventions, never a word of content."""
+"""Traces, metrics and logs: OpenTelemetry with the GenAI conventions, and no word of content that nobody asked for."""
 
 import time
 from collections.abc import Generator, Iterable, Mapping
@@ -20,7 +20,9 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from practicum.contracts.tools import CallStatus, Tool
+from practicum.contracts.base import JsonObject
+from practicum.contracts.tools import CallStatus, Observation, Tool
+from practicum_gateway.content import Content
 from practicum_gateway.metrics.instruments import Family
 from practicum_gateway.metrics.meter import UNKNOWN, Meter
 from practicum_gateway.metrics.process import ProcessMeter
@@ -114,20 +116,30 @@ def current_trace_id() -> str | None:
 class ToolSpan:
     """The span of one tool call, and what is counted of it."""
 
-    def __init__(self, span: Span, meter: Meter) -> None:
+    def __init__(self, span: Span, meter: Meter, content: Content | None) -> None:
         """Wrap a span, and begin to measure."""
         self._span = span
+        self._content = content
         self._meter = meter
         self._began = time.perf_counter()
         self._upstream: float | None = None
-        self._connector = self._effect = UNKNOWN
+        self._tool = self._connector = self._effect = UNKNOWN
+        self._error = _BROKEN_OFF
         self._outcome: str | None = None
 
     def found(self, tool: Tool | None, *, repeated: bool) -> None:
         """Say which tool is called, if there is one, and whether its outcome is known already."""
         if tool is not None:
+            self._span.update_name(f"execute_tool {tool.name}")
+            self._span.set_attribute("gen_ai.tool.name", tool.name)
+            self._tool = self._meter.tool(tool.name)
             self._connector, self._effect = self._meter.connector(tool.connector), tool.effect
         self._outcome = _REPEATED if repeated else None
+
+    def called(self, arguments: JsonObject) -> None:
+        """Say with what it is called, the credentials being taken out, where that may be told."""
+        if self._content is not None:
+            self._content.called(self._span, arguments)
 
     def over_budget(self) -> None:
         """Say that a budget has no room for it."""
@@ -144,17 +156,25 @@ class ToolSpan:
         if tries > 1:
             self._meter.retries.add(self._connector, by=tries - 1)
 
-    def ended(self, status: CallStatus) -> None:
+    def ended(self, observation: Observation) -> None:
         """Say how the call ended."""
+        status = observation.status
+        if self._content is not None:
+            self._content.observed(self._span, observation.content)
         self._outcome = self._outcome or status.value
         self._span.set_attribute("practicum.call.status", status.value)
+        self._error = status.value if status in _FAILED else ""
         if status in _FAILED:
             self._span.set_attribute("error.type", status.value)
             self._span.set_status(StatusCode.ERROR)
 
     def close(self) -> None:
-        """Count it."""
+        """Count it; a call of which nobody said how it ended was broken off, or was nobody's to make."""
+        if self._error == _BROKEN_OFF:
+            self._span.set_attribute("error.type", _BROKEN_OFF)
+            self._span.set_status(StatusCode.ERROR)
         whole = time.perf_counter() - self._began
+        self._meter.tool_seconds.observe(whole, self._tool, self._error)
         self._meter.calls.add(self._connector, self._effect, self._outcome or _BROKEN_OFF)
         self._meter.gateway_seconds.observe(max(0.0, whole - (self._upstream or 0.0)), self._effect)
         if self._upstream is not None:
@@ -162,23 +182,27 @@ class ToolSpan:
 
 
 @contextmanager
-def tool_span(tracer: Tracer, meter: Meter, tool: str, episode: str | None) -> Generator[ToolSpan]:
-    """The span `execute_tool NAME` around a call; names and status only, no arguments and no result.
+def tool_span(tracer: Tracer, meter: Meter, episode: str | None, content: Content | None = None) -> Generator[ToolSpan]:
+    """The span `execute_tool NAME` around a call, which has a name once its tool is found: others were made up.
 
     Args:
         tracer: makes the span.
         meter: counts the call.
-        tool: exposed name of the tool.
         episode: the episode it belongs to.
+        content: puts arguments and result on it; without, only names and the status are there.
     """
-    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool, "gen_ai.tool.type": "extension"}
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": UNKNOWN, "gen_ai.tool.type": "extension"}
     if episode is not None:
         attributes["gen_ai.conversation.id"] = episode
     # An exception's text may quote what was handled: it is not written into the span.
     with tracer.start_as_current_span(
-        f"execute_tool {tool}", kind=SpanKind.INTERNAL, attributes=attributes, record_exception=False
+        f"execute_tool {UNKNOWN}",
+        kind=SpanKind.INTERNAL,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
     ) as span:
-        measured = ToolSpan(span, meter)
+        measured = ToolSpan(span, meter, content)
         try:
             yield measured
         finally:

@@ -44,6 +44,7 @@ class PracticumError(Exception):
         mend: str | None = None,
         errors: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
+        quoted: str | None = None,
     ) -> None:
         """Say what happened.
 
@@ -52,9 +53,12 @@ class PracticumError(Exception):
             mend: what the reader can do about it.
             errors: single faults, where there are several.
             retry_after: seconds to wait before asking again, where the other side said so.
+            quoted: the part of `detail` that somebody else said, who may have said what is nobody's business.
         """
         super().__init__(detail)
         self.detail = detail
+        self.logged = detail.replace(quoted, "...") if quoted else detail
+        """`detail` without what is quoted: all of it that a log may hold."""
         self.mend = mend
         self.errors = errors
         self.retry_after = retry_after

@@ -44,6 +44,7 @@ def test_the_environment_is_read_and_the_command_line_wins() -> None:
         ("PRACTICUM_MASTER_KEY", "canary"),
         ("PRACTICUM_MASTER_KEY", base64.b64encode(b"canary").decode()),
         ("PRACTICUM_APPROVAL_SECONDS", "0"),
+        ("PRACTICUM_TELEMETRY_CONTENT", "main"),  # nothing is sent anywhere
     ],
 )
 def test_a_value_that_does_not_fit_is_named_and_not_repeated(name: str, value: str) -> None:
@@ -71,3 +72,14 @@ def test_settings_do_not_change() -> None:
         Settings().port = 1
     with pytest.raises(ValidationError):
         Settings(knob=1)  # pyright: ignore[reportCallIssue]
+
+
+def test_tenants_whose_content_is_collected_are_named_or_all() -> None:
+    collected = {"PRACTICUM_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
+    assert Settings.read(collected | {"PRACTICUM_TELEMETRY_CONTENT": "main, sales"}).telemetry_content == (
+        "main",
+        "sales",
+    )
+    assert Settings.read(collected | {"PRACTICUM_TELEMETRY_CONTENT": "*"}).telemetry_content == ("*",)
+    with pytest.raises(ConfigurationError, match="PRACTICUM_TELEMETRY_CONTENT"):
+        Settings.read(collected | {"PRACTICUM_TELEMETRY_CONTENT": "No Tenant"})

@@ -253,6 +253,7 @@ class Approvals:
         unanswered = row.status == ApprovalStatus.PENDING
         row.status = ApprovalStatus.CANCELLED
         if unanswered:
+            self.meter.approvals.add(row.status)
             await self._notices.closed(session, _approval(row))
 
     def _take(self, row: ApprovalRow, principal: Principal, answer: ApprovalAnswer) -> None:

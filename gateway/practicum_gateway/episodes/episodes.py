@@ -334,7 +334,8 @@ class Episodes:
     async def _end(self, stored: StoredEpisode, result: EpisodeResult) -> Episode:
         episode, first = await self._record.episodes.end(stored.episode.id, await self._filled(stored, result))
         if first:
-            self._meter.episodes.add(result.status, result.cause)
+            domain = self._meter.domain(tool.connector for tool in stored.tools)
+            self._meter.episodes.add(result.status, result.cause, domain)
             self._turns.abandon(episode.id)
             await self._approvals.cancel_of_episode(episode.id)
         return episode

@@ -192,5 +192,5 @@ def _told(error: Exception) -> Problem:
         log_unexpected(error)
         return of_unexpected()
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.warning("%s: %s (trace %s)", error.code, error.detail, current_trace_id())
+        logger.warning("%s: %s (trace %s)", error.code, error.logged, current_trace_id())
     return of_error(error)

@@ -34,6 +34,8 @@ GUARDED = ("/v1/", "/mcp")
 """Every path that begins so needs a key."""
 _SIGNED = re.compile(r"/v1/approvals/[^/]+/callback")
 """But for answers through webhooks (POST): those are known by their signature, for which the body is needed."""
+_METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"})
+"""The methods that there are; any other is a word of the caller's."""
 _CARRIERS = frozenset({b"traceparent", b"tracestate"})
 """The headers that say which trace a request belongs to."""
 _BODY_SECONDS = 30.0
@@ -57,10 +59,11 @@ class Traced:
             return
         method: str = scope["method"]
         parent = parent_of({k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"] if k in _CARRIERS})
+        known = method if method in _METHODS else "_OTHER"
         with self._tracer.start_as_current_span(
-            method, context=parent, kind=SpanKind.SERVER, record_exception=False
+            known, context=parent, kind=SpanKind.SERVER, record_exception=False, set_status_on_exception=False
         ) as span:
-            span.set_attribute("http.request.method", method)
+            span.set_attribute("http.request.method", known)
 
             async def send_noting_status(message: Message) -> None:
                 if message["type"] == "http.response.start":
@@ -77,7 +80,7 @@ class Traced:
                 route = getattr(scope.get("route"), "path", None)
                 if isinstance(route, str):
                     span.set_attribute("http.route", route)
-                    span.update_name(f"{method} {route}")
+                    span.update_name(f"{known} {route}")
 
 
 class Boundary:
@@ -103,7 +106,7 @@ class Boundary:
             await self._app(scope, receive, send_noting_start)
         except PracticumError as error:
             if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                logger.warning("%s: %s (trace %s)", error.code, error.detail, current_trace_id())
+                logger.warning("%s: %s (trace %s)", error.code, error.logged, current_trace_id())
             await self._answer(of_error(error), scope, receive, send, started=started)
         except Exception as error:  # noqa: BLE001  # the boundary: classify, log once, tell nothing
             log_unexpected(error)

@@ -29,6 +29,7 @@ from practicum_gateway.audit.audit import Audit
 from practicum_gateway.audit.log import Deed
 from practicum_gateway.audit.who import acting_as
 from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.content import Content
 from practicum_gateway.invocation import outcomes
 from practicum_gateway.invocation.artifacts import Artifacts
 from practicum_gateway.invocation.intent import EventSink, Intent
@@ -65,6 +66,7 @@ class Pipeline:
         events: EventSink,
         tracer: Tracer,
         meter: Meter | None = None,
+        content: Content | None = None,
         call_seconds: float = 600.0,
     ) -> None:
         """Put the parts in line.
@@ -80,6 +82,7 @@ class Pipeline:
             events: where an episode's events go.
             tracer: makes the spans of the calls.
             meter: counts them.
+            content: puts on the spans what was said, where an operator asked for it.
             call_seconds: the most that a call may take; a connector may allow less.
         """
         self._catalogue = catalogue
@@ -92,6 +95,7 @@ class Pipeline:
         self._events = events
         self._tracer = tracer
         self._meter = meter or Meter()
+        self._content = content
         self._seconds = call_seconds
         self._under_way: dict[tuple[str, str], _UnderWay] = {}
         self.patience = _DRAIN_SECONDS
@@ -144,18 +148,18 @@ class Pipeline:
 
     async def _observed(self, intent: Intent) -> Observation:
         # What is done about the call is done on behalf of whoever wants it, not of who drives the episode.
-        spanned = tool_span(self._tracer, self._meter, intent.tool, intent.episode)
+        spanned = tool_span(self._tracer, self._meter, intent.episode, self._content)
         with acting_as(intent.principal.who), spanned as span:
             try:
                 observation = await self._perform(intent, span)
             except (CallError, NotFoundError) as error:
                 refused = outcomes.mendable(error)
-                span.ended(refused.status)
+                span.ended(refused)
                 await self._end(intent, refused)
                 if isinstance(error, NotFoundError):
                     await self._note_denial(intent, "not_found")
                 raise
-            span.ended(observation.status)
+            span.ended(observation)
             return observation
 
     async def _perform(self, intent: Intent, span: ToolSpan) -> Observation:
@@ -186,6 +190,7 @@ class Pipeline:
             files = await self._artifacts.given(intent.scope, wanted)
             prepared = connector.prepare(tool.name, intent.arguments, files)
             shown = outcomes.redacted_object(intent.arguments, connector.redact)
+            span.called(shown)
 
             # ask
             approval = None
@@ -317,8 +322,10 @@ class Pipeline:
         await self._audit.note(Deed(Action.TOOL_DENIED, intent.tool, outcome, intent.episode, details))
 
     async def _end(self, intent: Intent, observation: Observation) -> Observation:
-        """Tell the episode how a call ended."""
-        await self._tell(intent, "call.finished", observation=outcomes.as_json(observation))
+        """Tell the episode how a call ended that was not made."""
+        # The ledger holds nothing of it, so this is where the record has from what was asked.
+        observed = outcomes.as_json(observation)
+        await self._tell(intent, "call.finished", observation=observed, key=intent.key, arguments=intent.arguments)
         return observation
 
     async def _tell(self, intent: Intent, kind: EventType, **data: JsonValue) -> None:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import cast
 
 from practicum.errors import ModelBusyError, ModelProviderError, PracticumError, RequestError
+from practicum_gateway.content import without_keys
 from practicum_gateway.models.provider import Prompt
 
-_KEYLIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|prk|key|AIza)[-_][\w*.-]{6,}|Bearer\s+\S+", re.IGNORECASE)
 _LIBRARY_PREFIX = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception): )*(?:\w+Exception - )?")
 _JSON_FAULT = re.compile(r"Expecting (?:value|property|',')|Extra data|Unterminated string|Invalid \\escape")
 _NUMBER = re.compile(r"\d{1,6}(?:\.\d+)?")
@@ -48,6 +48,7 @@ def _classified(error: Exception, prompt: Prompt) -> PracticumError:
             f"The provider of model '{alias}' {what}: {said}",
             mend=f"Try again in {wait:g} s." if wait is not None else "Try again; is the model server up?",
             retry_after=wait,
+            quoted=said,
         )
     if status in _NOT_ALLOWED:
         mend = f"Register the alias '{alias}' again with a valid api_key."
@@ -72,10 +73,7 @@ def kind_of(status: int, wait: float | None) -> type[ModelProviderError | Reques
 
 def _said(error: Exception, prompt: Prompt) -> str:
     """The first line of what the provider said, short, without anything that looks like a key."""
-    text = " ".join(str(error).split())
-    if prompt.api_key:
-        text = text.replace(prompt.api_key, "[key]")
-    text = _KEYLIKE.sub("[key]", _LIBRARY_PREFIX.sub("", text))
+    text = without_keys(_LIBRARY_PREFIX.sub("", " ".join(str(error).split())), prompt.api_key)
     if _JSON_FAULT.match(text):
         return f"its answer is not JSON ({text})"
     if len(text) > _TOO_LONG:

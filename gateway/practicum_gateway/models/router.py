@@ -12,6 +12,8 @@ from practicum.contracts.messages import Message
 from practicum.contracts.models import ModelSpec, Provider, Sampled, Sampling
 from practicum.contracts.tools import Tool
 from practicum.errors import ModelProviderError, PracticumError
+from practicum_gateway.content import Content
+from practicum_gateway.metrics.instruments import At
 from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.answers import Answers
 from practicum_gateway.models.keyless import KeylessText, without_key
@@ -20,6 +22,19 @@ from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.rests import Rests
 from practicum_gateway.models.versions import version_of
 
+_BROKEN_OFF = "broken_off"
+_CONVENTIONAL = {
+    "azure": "azure.ai.openai",
+    "azure_ai": "azure.ai.inference",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "moonshot": "moonshot_ai",
+    "vertex_ai": "gcp.vertex_ai",
+    "watsonx": "ibm.watsonx.ai",
+    "xai": "x_ai",
+}
+"""What the GenAI conventions call a provider that litellm calls otherwise."""
 _GRACE = 0.5
 """Seconds after which an answer is given up on that the provider's own bound should have ended."""
 
@@ -33,6 +48,7 @@ class Models:
         providers: Mapping[Provider, ModelProvider],
         tracer: Tracer,
         meter: Meter | None = None,
+        content: Content | None = None,
         *,
         seconds: float = 600.0,
     ) -> None:
@@ -43,12 +59,14 @@ class Models:
             providers: who answers.
             tracer: makes the spans.
             meter: counts.
+            content: puts on the spans what was said, where an operator asked for it.
             seconds: how long an answer may take, however slowly it trickles in, and a streamed one be silent.
         """
         self._registry = registry
         self._providers = dict(providers)
         self._tracer = tracer
         self._meter = meter or Meter()
+        self._content = content
         self._rests = Rests()
         self._answers = Answers()
         self._seconds = seconds
@@ -136,10 +154,11 @@ class Models:
         if (known := self._answers.known(prompt)) is not None:
             return known
         with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
+            self._asked(span, prompt)
             async with self._within(prompt):
                 answer = await self._providers[prompt.spec.provider].complete(prompt)
             completed = without_key(answer, prompt.api_key)
-            self._note(span, prompt.spec, completed)
+            self._note(span, prompt, completed)
         self._answers.keep(prompt, completed)
         return completed
 
@@ -161,14 +180,20 @@ class Models:
             return
         text = KeylessText(prompt.api_key)
         with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
+            self._asked(span, prompt)
+            began = time.perf_counter()
             pieces = aiter(self._providers[prompt.spec.provider].stream(prompt))
+            first = True
             while (piece := await self._next(pieces, prompt)) is not None:
+                if first:
+                    self._began(span, prompt, time.perf_counter() - began)
+                    first = False
                 given = text.add(piece) if isinstance(piece, str) else text.rest()
                 if given:
                     yield given
                 if isinstance(piece, Completed):
-                    self._note(span, prompt.spec, piece)
                     whole = without_key(piece, prompt.api_key)
+                    self._note(span, prompt, whole)
                     self._answers.keep(prompt, whole)
                     yield whole
 
@@ -188,14 +213,26 @@ class Models:
                 mend="Try again; is the model server up? PRACTICUM_MODEL_SECONDS says how long is waited.",
             ) from None
 
-    def _note(self, span: Span, spec: ModelSpec, completed: Completed) -> None:
+    def _asked(self, span: Span, prompt: Prompt) -> None:
+        if self._content is not None:
+            self._content.asked(span, prompt.messages, prompt.api_key)
+
+    def _began(self, span: Span, prompt: Prompt, seconds: float) -> None:
+        span.set_attribute("gen_ai.request.stream", True)
+        span.set_attribute("gen_ai.response.time_to_first_chunk", seconds)
+        self._meter.first_seconds.observe(seconds, *_place(self._meter, prompt, "chat"))
+
+    def _note(self, span: Span, prompt: Prompt, completed: Completed) -> None:
         usage = completed.usage
+        if self._content is not None:
+            self._content.answered(span, completed.message, completed.finish_reason, completed.reasoning)
         span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
         span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
         span.set_attribute("gen_ai.response.finish_reasons", [completed.finish_reason])
-        self._meter.took("chat", _provider_name(spec), spec.alias, usage.prompt_tokens, usage.completion_tokens)
+        at = _place(self._meter, prompt, "chat")
+        self._meter.took(at, usage.prompt_tokens, usage.completion_tokens)
         if completed.cost is not None:
-            self._meter.cost.add(self._meter.model(spec.alias), by=completed.cost)
+            self._meter.cost.add(*at[2:], by=completed.cost)
 
 
 def merged(defaults: Sampling, overrides: Sampling) -> Sampling:
@@ -207,7 +244,7 @@ def merged(defaults: Sampling, overrides: Sampling) -> Sampling:
 def _span(
     tracer: Tracer, meter: Meter, prompt: Prompt, episode: str | None, operation: str = "chat"
 ) -> Generator[Span]:
-    """A client span with the GenAI conventions, and a count; message content is part of neither."""
+    """A client span with the GenAI conventions, and a count."""
     spec, sampling = prompt.spec, prompt.sampling
     attributes: dict[str, str | int | float] = {
         "gen_ai.operation.name": operation,
@@ -226,19 +263,28 @@ def _span(
     attributes |= {name: value for name, value in asked.items() if value is not None}
     # Not made current: a stream's consumer runs in other contexts than the stream.
     span = tracer.start_span(f"{operation} {spec.alias}", kind=SpanKind.CLIENT, attributes=attributes)
-    began, code = time.perf_counter(), ""
+    began, code = time.perf_counter(), _BROKEN_OFF
     try:
         yield span
+        code = ""
     except PracticumError as error:
         code = error.code
-        span.set_attribute("error.type", error.code)
         span.set_status(StatusCode.ERROR, error.title)
         raise
     finally:
+        if code:
+            span.set_attribute("error.type", code)
         span.end()
-        meter.answered(operation, _provider_name(spec), spec.alias, time.perf_counter() - began, code)
+        meter.model_seconds.observe(time.perf_counter() - began, *_place(meter, prompt, operation), code)
+
+
+def _place(meter: Meter, prompt: Prompt, operation: str) -> At:
+    """Where a call is counted: in the domain of whose tools its model is offered."""
+    domain = meter.domain(tool.connector for tool in prompt.tools)
+    return meter.asked(operation, _provider_name(prompt.spec), prompt.spec.alias, domain)
 
 
 def _provider_name(spec: ModelSpec) -> str:
+    """Who answers, by the name that the conventions have for it where they have one."""
     named, slash, _ = spec.target.partition("/")
-    return named if spec.provider is Provider.LITELLM and slash else spec.provider
+    return _CONVENTIONAL.get(named, named) if spec.provider is Provider.LITELLM and slash else spec.provider

@@ -1,21 +1,15 @@
 """One trace from an app through gateway and worker to the system, seen by a collector, with nothing that was said."""
 
 import asyncio
-import gzip
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request, Response
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -30,49 +24,13 @@ from practicum_workflows.settings import WorkerSettings
 from practicum_workflows.tracing import Tracing
 from practicum_workflows.worker import episode_worker
 from tests.gateway.conftest import served, spec_of
+from tests.gateway.metrics.receiver import Receiver
 from tests.gateway.shop import SECRET, Shop
 from tests.workflows.staging import connected, temporal_server
 
 SAID, ANSWERED = "task-words-canary", "answer-words-canary"
 PROVIDER_KEY = "sk-of-the-provider-canary"
 NOT_TOLD = (SAID, ANSWERED, SECRET, PROVIDER_KEY, "prk_", "ann@example.com")
-
-
-@dataclass
-class Collector:
-    """A stand-in for an OpenTelemetry collector: remembers what it was sent."""
-
-    traces: list[ExportTraceServiceRequest] = field(default_factory=list[ExportTraceServiceRequest])
-    metrics: list[ExportMetricsServiceRequest] = field(default_factory=list[ExportMetricsServiceRequest])
-    logs: list[ExportLogsServiceRequest] = field(default_factory=list[ExportLogsServiceRequest])
-
-    def app(self) -> FastAPI:
-        app = FastAPI()
-
-        @app.post("/v1/{kind}")
-        async def take(kind: str, request: Request) -> Response:
-            body = await request.body()
-            body = gzip.decompress(body) if request.headers.get("content-encoding") == "gzip" else body
-            if kind == "traces":
-                self.traces.append(ExportTraceServiceRequest.FromString(body))
-            elif kind == "metrics":
-                self.metrics.append(ExportMetricsServiceRequest.FromString(body))
-            else:
-                self.logs.append(ExportLogsServiceRequest.FromString(body))
-            return Response(media_type="application/x-protobuf")
-
-        _ = take
-        return app
-
-    def spans(self) -> dict[str, dict[str, set[str]]]:
-        """Names of spans by service and trace."""
-        found: dict[str, dict[str, set[str]]] = {}
-        for resource in (each for sent in self.traces for each in sent.resource_spans):
-            names = {each.key: each.value.string_value for each in resource.resource.attributes}
-            traces = found.setdefault(names[SERVICE_NAME], {})
-            for span in (span for scope in resource.scope_spans for span in scope.spans):
-                traces.setdefault(span.trace_id.hex(), set()).add(span.name)
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +40,10 @@ def temporal() -> Iterator[str]:
 
 
 @pytest.fixture
-async def collector() -> AsyncIterator[tuple[Collector, str]]:
-    collector = Collector()
-    async with served(collector.app()) as url:
-        yield collector, url
+async def collector() -> AsyncIterator[tuple[Receiver, str]]:
+    receiver = Receiver()
+    async with served(receiver.app()) as url:
+        yield receiver, url
 
 
 @asynccontextmanager
@@ -103,7 +61,7 @@ async def furnished(settings: Settings, shop: Shop, model: ScriptedModelServer) 
 
 
 async def test_one_trace_from_the_app_to_the_system(
-    tmp_path: Path, temporal: str, shop: Shop, collector: tuple[Collector, str]
+    tmp_path: Path, temporal: str, shop: Shop, collector: tuple[Receiver, str]
 ) -> None:
     taken, endpoint = collector
     settings = Settings(
@@ -131,7 +89,7 @@ async def test_one_trace_from_the_app_to_the_system(
     await asyncio.to_thread(tracing.close)
     await asyncio.to_thread(apps.shutdown)
 
-    spans = taken.spans()
+    spans = taken.names()
     assert spans["the-app"] == {trace: {"ask"}}
     assert "RunActivity:practicum.invoke_call" in spans["practicum-worker"][trace]
     assert {
@@ -144,14 +102,6 @@ async def test_one_trace_from_the_app_to_the_system(
     assert len(shop.notes) == 1
     assert any(trace in headers.get("traceparent", "") for headers in shop.seen)
 
-    told = {
-        metric.name
-        for sent in taken.metrics
-        for r in sent.resource_metrics
-        for s in r.scope_metrics
-        for metric in s.metrics
-    }
-    assert {"practicum.tool.calls", "gen_ai.client.token.usage", "practicum.episodes.ended"} <= told
+    assert {"practicum.tool.calls", "gen_ai.client.token.usage", "practicum.episodes.ended"} <= taken.measured()
     assert "a line of the log" in str(taken.logs)
-    everything = "".join(map(str, (*taken.traces, *taken.metrics, *taken.logs)))
-    assert [words for words in NOT_TOLD if words in everything] == []
+    assert [words for words in NOT_TOLD if words in taken.everything] == []
