@@ -66,10 +66,6 @@ def documented(*statuses: int, schema: type[Problem] = Problem) -> dict[int | st
     return {status: {"description": _MEANINGS[status], "content": content} for status in statuses}
 
 
-DOCUMENTED = documented(500)
-"""What every route may answer."""
-
-
 def describe_problems(app: FastAPI) -> None:
     """Complete the gateway's own OpenAPI document: what the door and the scales answer, and how problems look.
 
@@ -96,10 +92,11 @@ def describe_problems(app: FastAPI) -> None:
 
 
 def _add_problems(operation: dict[str, Any]) -> None:
-    """Say of an operation what every one behind the door answers; FastAPI's own words of 422 are not ours."""
-    if "security" not in operation:
-        return
+    """Say of an operation what each one answers, behind the door and before; FastAPI's own words of 422 are not ours."""
     responses: dict[str, Any] = operation["responses"]
+    if "security" not in operation:
+        responses.setdefault("500", documented(500)[500])
+        return
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
     for status in (*_GUARDED, *(_WITH_BODY if "requestBody" in operation else ())):
