@@ -43,7 +43,7 @@ class ChatRoute(JsonRoute):
             try:
                 return await handle(request)
             except PracticumError as error:
-                return _with_error_member(rendered(of_error(error)))
+                return refused(error)
             except RequestValidationError as error:
                 return _with_error_member(await on_validation_error(request, error))
             except HTTPException as error:
@@ -52,6 +52,7 @@ class ChatRoute(JsonRoute):
         return answer
 
 
+CHAT_PATH = "/v1/chat/completions"
 STREAM = "text/event-stream"
 _ANSWERED: dict[int | str, dict[str, Any]] = {
     200: {
@@ -64,7 +65,7 @@ PROBLEMS = documented(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 502
 router = APIRouter(tags=["models"], route_class=ChatRoute)
 
 
-@router.post("/v1/chat/completions", responses=_ANSWERED | PROBLEMS)
+@router.post(CHAT_PATH, responses=_ANSWERED | PROBLEMS)
 async def complete_chat(request: ChatRequest, house: Services, caller: Caller) -> Response:
     """A model's answer to a conversation, whole or as a stream; with an episode key it is recorded into the episode."""
     return await answered(
@@ -144,6 +145,11 @@ async def _stream(chunks: Written, pieces: AsyncGenerator[Speaker | str | Comple
 
 def _written(chunks: Written, piece: str | Completed) -> str:
     return chunks.text(piece) if isinstance(piece, str) else chunks.last(piece)
+
+
+def refused(error: PracticumError) -> Response:
+    """An error as the answer to a chat call."""
+    return _with_error_member(rendered(of_error(error)))
 
 
 def _with_error_member(response: Response) -> Response:
