@@ -92,7 +92,7 @@ def describe_problems(app: FastAPI) -> None:
 
 
 def _add_problems(operation: dict[str, Any]) -> None:
-    """Say of an operation what each one answers, behind the door and before; FastAPI's own words of 422 are not ours."""
+    """Say of an operation what each answers, behind the door and before it; FastAPI's own words of 422 are not ours."""
     responses: dict[str, Any] = operation["responses"]
     if "security" not in operation:
         responses.setdefault("500", documented(500)[500])
