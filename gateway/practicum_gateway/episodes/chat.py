@@ -68,6 +68,11 @@ class Speaker:
     version: str
 
 
+def place_key(episode: str, step: int, call: int) -> str:
+    """The idempotency key that a tool call has by its place."""
+    return f"{episode}/{step}/{call}"
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Where in its episode a tool call made with an episode key belongs.
@@ -89,7 +94,7 @@ class Placement:
     @property
     def key(self) -> str:
         """The idempotency key of a call for which the agent gave none."""
-        return f"{self.episode}/{self.step}/{self.call}"
+        return place_key(self.episode, self.step, self.call)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from practicum.contracts.base import JsonObject
+from practicum.contracts.episodes import EpisodeEvent
 from practicum.contracts.messages import Message
 from practicum.contracts.models import Attempt, ModelCall
 from practicum.contracts.trajectory import Invocation, Trajectory
@@ -40,7 +41,7 @@ class Trajectories:
             messages=messages,
             tools=tools,
             model_calls=calls,
-            invocations=_every_call(await self._ledger.of_episode(episode), _never_sent(stored, transcript)),
+            invocations=_every_call(await self._ledger.of_episode(episode), await self._never_sent(stored, transcript)),
             result=shown.result,
             rewards=await self._record.episodes.rewards(episode),
             metadata=shown.metadata,
@@ -48,6 +49,13 @@ class Trajectories:
             ended=shown.ended,
         )
         return trajectory.model_copy(update={"uses": uses(trajectory)})
+
+    async def _never_sent(self, stored: StoredEpisode, transcript: Transcript) -> tuple[Invocation, ...]:
+        """The calls that the gateway itself answered; of a foreign agent's calls, events alone tell of these."""
+        if transcript.turns:
+            return _never_sent(stored, transcript)
+        ended = await self._record.events.of_kind(stored.episode.id, "call.finished")
+        return tuple(_refused(event) for event in ended if "key" in event.data)
 
     async def list(
         self,
@@ -89,7 +97,10 @@ def accepted_conversation(
 
 
 def _never_sent(stored: StoredEpisode, transcript: Transcript) -> tuple[Invocation, ...]:
-    """The calls that the gateway itself answered: malformed, unknown, too many in a turn, denied, or searches."""
+    """The calls of own turns that the gateway itself answered.
+
+    They were malformed, unknown, too many in a turn, denied, or searches.
+    """
     offer, made = Offer.of(stored), list[Invocation]()
     for line in transcript.lines:
         if line.observation is None or line.step is None or line.call is None:
@@ -108,6 +119,11 @@ def _never_sent(stored: StoredEpisode, transcript: Transcript) -> tuple[Invocati
             )
         )
     return tuple(made)
+
+
+def _refused(event: EpisodeEvent) -> Invocation:
+    """The call that an event tells of."""
+    return Invocation.model_validate(event.data | {"step": event.step, "started": event.at, "seconds": 0.0})
 
 
 def _every_call(sent: Sequence[Invocation], answered: Sequence[Invocation]) -> tuple[Invocation, ...]:

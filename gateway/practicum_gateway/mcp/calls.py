@@ -16,6 +16,7 @@ from practicum.errors import CallError, NotFoundError, RequestError
 from practicum_connectors.catalogue.search import ToolIndex
 from practicum_gateway.access.principals import Actor, Principal
 from practicum_gateway.access.questions import Asked, asked_as, latest_about
+from practicum_gateway.episodes.chat import place_key
 from practicum_gateway.house import House
 from practicum_gateway.invocation.intent import Intent, hash_of_arguments
 from practicum_gateway.invocation.outcomes import mendable
@@ -116,7 +117,9 @@ async def _told(house: House, stored: StoredEpisode | None, wish: Wish, observat
     """What no system was asked: a search, a look, a call that cannot be read; its episode records it all the same."""
     if stored is not None and not stored.episode.status.ended:
         step, call = await house.record.episodes.next_call(stored.episode.id)
+        key = wish.key or wish.derived or place_key(stored.episode.id, step, call)
         told: JsonObject = {"call": call, "tool": wish.tool, "observation": as_json(observation)}
+        told |= {"key": key, "arguments": wish.arguments}
         await house.record.event(stored.episode.id, "call.finished", step, told)
     return Made(observation)
 
@@ -170,9 +173,10 @@ async def _intent(house: House, caller: Principal, stored: StoredEpisode | None,
 async def _asked(house: House, intent: Intent, tool: Tool, wish: Wish) -> Asked | None:
     """The question that was asked about this very call, where it is made again to look at the answer.
 
-    A client that gives keys says itself which call is which. Of others the same call again is the one that waits: a
-    model that looks again must not ask a second time, and what a person denied it stays denied for as long as a yes
-    would have held.
+    A principal's client that gives keys says itself which call is which. Of others the same call again is the one that
+    waits: a model that looks again must not ask a second time, and what a person denied it stays denied for as long as
+    a yes would have held. So it is in an episode, whatever the key: frameworks make keys of the model's own ids of its
+    calls, and when it looks again it gives another one.
 
     Raises:
         RequestError: the approval that is named was asked for another call, or by another caller.
@@ -185,9 +189,9 @@ async def _asked(house: House, intent: Intent, tool: Tool, wish: Wish) -> Asked 
             raise RequestError("What is looked at again is not this call.", mend="Make the call as it was made first.")
         return named
     decision = await house.rulebook.decide(tool, _actor(intent.principal), intent.arguments)
-    if wish.key is not None or decision.outcome is not Outcome.ASK:
+    if decision.outcome is not Outcome.ASK or (wish.key is not None and intent.episode is None):
         return None
-    if wish.derived is not None and await house.ledger.recall(intent) is not None:
+    if intent.key and await house.ledger.recall(intent) is not None:
         return None
     latest = await latest_about(house.store, intent.scope, tool.name, digest)
     return latest if latest is not None and latest.stands else None

@@ -117,6 +117,12 @@ class Events:
             )
             return tuple(_event(row) for row in rows)
 
+    async def of_kind(self, episode: str, kind: EventType) -> tuple[EpisodeEvent, ...]:
+        """All events of one kind, in order."""
+        wanted = select(EventRow).where(EventRow.episode == episode, EventRow.type == kind)
+        async with self._store.read() as session:
+            return tuple(_event(row) for row in await session.scalars(wanted.order_by(EventRow.sequence)))
+
     async def waited(self, episode: str) -> float:
         """Seconds for which an episode has waited for people, up to now."""
         asked, since, total = 0, None, 0.0

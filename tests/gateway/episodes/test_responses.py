@@ -141,7 +141,7 @@ REFUSED: list[tuple[JsonObject, str]] = [
     ({"background": True}, "background"),
     ({"input": []}, "input"),
     ({"input": [{"type": "item_reference", "id": "x"}]}, "item_reference"),
-    ({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, "input_image"),
+    ({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, "image_url"),
     ({"tools": [{"type": "web_search"}]}, "tools"),
     ({"tool_choice": "required"}, "tool_choice"),
     ({"truncation": "auto"}, "truncation"),

@@ -114,3 +114,22 @@ async def test_an_episode_s_call_keeps_its_place_while_it_waits(world: World, sh
     made = [(one["key"], one["tool"]) for one in trajectory["invocations"]]
     assert made == [(f"{episode}/0/0", "shop_get_order"), (f"{episode}/0/1", "shop_create_refund")]
     assert len(shop.refunds) == 1
+
+
+async def test_in_an_episode_a_look_under_another_key_asks_nobody_a_second_time(world: World, shop: Shop) -> None:
+    episode, key = await world.episode()
+    async with client_of(world.url, key) as client:
+        for of_model in ("call_1", "call_2"):
+            waits = await client.call_tool("shop_create_refund", REFUND, meta={"practicum/idempotencyKey": of_model})
+            assert about(waits)["status"] == "waiting"
+        assert await world.answer(approve=True) == 1
+        done = await client.call_tool("shop_create_refund", REFUND, meta={"practicum/idempotencyKey": "call_3"})
+        assert not done.is_error
+        other = await client.call_tool(
+            "shop_create_refund", REFUND | {"amount": 6}, meta={"practicum/idempotencyKey": "c4"}
+        )
+        assert about(other)["status"] == "waiting"
+    trajectory = (await world.admin.get(f"/v1/trajectories/{episode}")).json()
+    made = trajectory["invocations"][0]
+    assert (made["key"], made["observation"]["status"]) == ("call_1", "ok")
+    assert len(shop.refunds) == 1
