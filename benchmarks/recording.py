@@ -22,7 +22,6 @@ from practicum.contracts.episodes import Driver, EpisodeRequest
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import Attempt, ModelCall, Sampled, Sampling, Usage
 from practicum.contracts.tools import CallStatus, Observation
-from practicum_gateway.record.lineage import NOTHING
 from practicum_gateway.record.record import Record
 from practicum_gateway.record.values import NewEpisode
 from practicum_gateway.store.engine import Store, new_id
@@ -83,8 +82,7 @@ async def own_turns(record: Record, episode: str, steps: int) -> None:
     """An episode that its driver takes turn by turn."""
     for step, ids in enumerate(prompts(steps)):
         transcript = await record.transcripts.load(episode)
-        await record.model_calls.begin_turn(episode, step, 1)
-        before = await record.model_calls.before_step(episode, step)
+        _, before = await record.model_calls.begin_turn(episode, step, 1)
         call = model_call(step, transcript.messages, ids)
         standing = await record.model_calls.add_turn(episode, call, before, transcript.end)
         (line,) = await record.transcripts.step(episode, step)
@@ -98,8 +96,7 @@ async def chat_calls(record: Record, episode: str, steps: int) -> None:
     """An episode of a foreign agent, which sends its whole conversation each time."""
     messages = OPENING
     for step, ids in enumerate(prompts(steps)):
-        before = await record.model_calls.before_chat(episode, messages) if step else NOTHING
-        number = await record.model_calls.begin_chat(episode)
+        number, before = await record.model_calls.begin_chat(episode, messages)
         await record.model_calls.add_chat(episode, model_call(number, messages, ids), before)
         await record.episodes.next_call(episode)
         messages = (*messages, turn(step), answer(step))

@@ -256,8 +256,7 @@ class Chat:
             return _Opened(prompt, begun(prompt, step=0, attempt=1), actor, ask, prompt.fallbacks)
         episode = stored.episode.id
         await self._check(stored, ask)
-        before = await self._record.model_calls.before_chat(episode, ask.messages)
-        step = await self._record.model_calls.begin_chat(episode)
+        step, before = await self._record.model_calls.begin_chat(episode, ask.messages)
         prompt = continuing(prompt, before.one)
         call = begun(prompt, step=step, attempt=1)
         return _Opened(prompt, call, actor, ask, stored.fallbacks, episode, before)

@@ -1,6 +1,8 @@
 """A model call as a row, and a row as a model call: it keeps only what its parent does not hold already. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from json import dumps
 from typing import Any, TypeVar
 
 from pydantic import JsonValue, TypeAdapter
@@ -12,15 +14,15 @@ from practicum.contracts.models import (
     Disagreement,
     Link,
     ModelCall,
-    Sampled,
     Sampling,
     Sent,
     Usage,
 )
 from practicum_gateway.record.canonical import fingerprints
 from practicum_gateway.record.lineage import Place, token_hash, unpacked
-from practicum_gateway.record.tokens import pack
-from practicum_gateway.record.values import as_json
+from practicum_gateway.record.tokens import Tokens, pack
+from practicum_gateway.record.values import as_json, as_text
+from practicum_gateway.store.prepared import Written
 from practicum_gateway.store.record_tables import ModelCallRow
 
 _V = TypeVar("_V")
@@ -36,29 +38,55 @@ _NO_TOKENS: dict[str, Any] = {
 }
 
 
-def own_row(episode: str, call: ModelCall, place: Place, toolset: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A call that is over, answered or failed, and what was made of it to be kept.
+
+    Attributes:
+        call: the call.
+        toolset: digest of the tools it was offered.
+        tokens: its tokens, where the server gave them.
+        response: its response as JSON.
+        event: what a person would want to see of it, as JSON.
+    """
+
+    call: ModelCall
+    toolset: str
+    tokens: Tokens | None
+    response: Written | None
+    event: Written
+
+    @classmethod
+    def of(cls, call: ModelCall, toolset: str) -> "Answered":
+        """A call."""
+        response = None if call.response is None else as_text(call.response)
+        tokens = None if call.sampled is None else Tokens.of(call.sampled)
+        return cls(call, toolset, tokens, response, _event(call, response))
+
+
+def own_row(episode: str, answered: Answered, place: Place) -> dict[str, Any]:
     """The row of an own turn, whose conversation the transcript holds."""
-    return _row(episode, call, place, toolset) | {"context": None, "fingerprint": None, "messages_shared": None}
+    row = _row(episode, answered, place)
+    row["context"] = row["fingerprint"] = row["messages_shared"] = None
+    return row
 
 
-def chat_row(episode: str, call: ModelCall, place: Place, toolset: str, *, asked: str = "") -> dict[str, Any]:
+def chat_row(episode: str, answered: Answered, place: Place, *, asked: str = "") -> dict[str, Any]:
     """The row of a foreign agent's call, whose conversation it holds itself.
 
     Args:
         episode: the episode.
-        call: the call.
+        answered: the call.
         place: where it stands.
-        toolset: the tools it was offered.
         asked: fingerprint of its messages, where it is known already.
     """
-    fingerprint = None
+    call, row = answered.call, _row(episode, answered, place)
+    row["fingerprint"] = None
     if call.response is not None:
-        *_, fingerprint = fingerprints((*(() if asked else call.messages), call.response), asked)
-    return _row(episode, call, place, toolset) | {
-        "context": [as_json(message) for message in call.messages[place.covered :]],
-        "messages_shared": place.covered,
-        "fingerprint": fingerprint,
-    }
+        *_, row["fingerprint"] = fingerprints((*(() if asked else call.messages), call.response), asked)
+    row["context"] = [as_json(message) for message in call.messages[place.covered :]]
+    row["messages_shared"] = place.covered
+    return row
 
 
 def calls_of(
@@ -91,20 +119,17 @@ def usage_of(row: Any) -> Usage:
     return Usage(prompt_tokens=row.prompt_tokens, completion_tokens=row.completion_tokens)
 
 
-def event_data(call: ModelCall) -> dict[str, JsonValue]:
-    """What a person would want to see of an attempt."""
+def _event(call: ModelCall, response: Written | None) -> Written:
     who: dict[str, JsonValue] = {"call": call.id, "attempt": call.attempt, "model": call.model, "version": call.version}
-    if call.response is None:
-        return {**who, "error": call.error}
-    return {
-        **who,
-        "message": as_json(call.response),
-        "finish_reason": call.finish_reason,
-        "usage": call.usage.model_dump(mode="json"),
-    }
+    if response is None:
+        return Written(dumps({**who, "error": call.error}))
+    used = {"prompt_tokens": call.usage.prompt_tokens, "completion_tokens": call.usage.completion_tokens}
+    told = dumps({**who, "finish_reason": call.finish_reason, "usage": used})
+    return Written(f'{told[:-1]}, "message": {response.text}}}')
 
 
-def _row(episode: str, call: ModelCall, place: Place, toolset: str) -> dict[str, Any]:
+def _row(episode: str, answered: Answered, place: Place) -> dict[str, Any]:
+    call = answered.call
     return {
         "id": call.id,
         "episode": episode,
@@ -113,14 +138,14 @@ def _row(episode: str, call: ModelCall, place: Place, toolset: str) -> dict[str,
         "standing": call.standing,
         "model": call.model,
         "version": call.version,
-        "toolset": toolset,
-        "sampling": call.sampling.model_dump(mode="json"),
+        "toolset": answered.toolset,
+        "sampling": call.sampling.model_dump(mode="json", exclude_none=True),
         "parent": place.parent,
         "link": place.by,
         "candidates": list(place.candidates) or None,
         "disagreement": None if place.disagreement is None else place.disagreement.model_dump(mode="json"),
         "length": len(call.messages),
-        "response": None if call.response is None else as_json(call.response),
+        "response": answered.response,
         "finish_reason": call.finish_reason,
         "prompt_tokens": call.usage.prompt_tokens,
         "completion_tokens": call.usage.completion_tokens,
@@ -133,22 +158,22 @@ def _row(episode: str, call: ModelCall, place: Place, toolset: str) -> dict[str,
         "started": call.started,
         "seconds": call.seconds,
         "error": call.error,
-        **_tokens(call.sampled, place.sampled),
+        **_tokens(answered.tokens, place.tokens),
     }
 
 
-def _tokens(sampled: Sampled | None, parent: Sampled | None) -> dict[str, Any]:
-    if sampled is None:
+def _tokens(tokens: Tokens | None, parent: Tokens | None) -> dict[str, Any]:
+    if tokens is None:
         return _NO_TOKENS
-    packed = pack(sampled, parent)
-    whole = sampled.prompt_ids + sampled.completion_ids if sampled.prompt_ids else None
+    packed = pack(tokens, parent)
+    told = bool(tokens.sampled.prompt_ids)
     return {
         "prompt_shared": packed.prompt_shared,
         "prompt_ids": packed.prompt_ids,
         "completion_ids": packed.completion_ids,
         "logprobs": packed.logprobs,
-        "ids_length": None if whole is None else len(whole),
-        "ids_hash": None if whole is None else token_hash(whole),
+        "ids_length": tokens.length if told else None,
+        "ids_hash": token_hash(tokens.whole) if told else None,
     }
 
 

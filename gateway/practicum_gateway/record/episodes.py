@@ -18,7 +18,9 @@ from practicum.contracts.trajectory import Reward
 from practicum.errors import ConflictError, NotFoundError
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.record.canonical import digest
+from practicum_gateway.record.entries import CallPlaced
 from practicum_gateway.record.events import Events, append_event
+from practicum_gateway.record.journal import Journal
 from practicum_gateway.record.toolsets import Toolsets
 from practicum_gateway.record.values import NewEpisode, StoredEpisode, as_json, episode_of
 from practicum_gateway.store.engine import Store
@@ -34,20 +36,15 @@ _ONE = Prepared(
     select(*(column for column in _EPISODES.c if column.key not in _COUNTED)).where(_EPISODES.c.id == bindparam("of"))
 )
 """All but what changes with every call, so that an episode that did not change is known again."""
-_PLACE = Prepared(
-    update(_EPISODES)
-    .where(_EPISODES.c.id == bindparam("of"))
-    .values(placed=_EPISODES.c.placed + 1)
-    .returning(_EPISODES.c.chats, _EPISODES.c.placed)
-)
 
 
 class EpisodeRecords:
     """Begins, finds and ends episodes."""
 
-    def __init__(self, store: Store, toolsets: Toolsets, events: Events) -> None:
-        """Keep episodes in a store, their tools among the toolsets, their events among the events."""
+    def __init__(self, store: Store, journal: Journal, toolsets: Toolsets, events: Events) -> None:
+        """Keep episodes in a store and its journal, their tools among the toolsets, their events among the events."""
         self._store = store
+        self._journal = journal
         self._toolsets = toolsets
         self._events = events
         self._read: OrderedDict[str, tuple[Tool, ...]] = OrderedDict()
@@ -239,11 +236,7 @@ class EpisodeRecords:
         Raises:
             NotFoundError: there is none of that id.
         """
-        # It need not last by itself: a call that does names it, and what was written before that lasts with it.
-        drawn = await self._store.change(lambda connection: _PLACE(connection, {"of": episode}), lasting=False)
-        if not drawn:
-            raise NotFoundError(f"There is no episode '{episode}'.")
-        return max(drawn[0].chats - 1, 0), drawn[0].placed - 1
+        return await self._journal.write(CallPlaced(episode))
 
     async def _tools(self, toolset: str) -> tuple[Tool, ...]:
         """A toolset, read once: thousands of tools take longer to read than a call takes."""

@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 from practicum.contracts.episodes import EpisodeStatus, EventType
 from practicum_gateway.record.episodes import EpisodeRecords
 from practicum_gateway.record.events import Events, append_event_on
+from practicum_gateway.record.journal import Journal
 from practicum_gateway.record.model_calls import ModelCallRecords
 from practicum_gateway.record.practice import PracticeRecords
 from practicum_gateway.record.toolsets import Toolsets
@@ -26,11 +27,11 @@ class Record:
 
     def __init__(self, store: Store) -> None:
         """Keep the record in a store."""
-        toolsets = Toolsets(store)
+        toolsets, journal = Toolsets(store), Journal(store)
         self.events = Events(store)
-        self.episodes = EpisodeRecords(store, toolsets, self.events)
-        self.transcripts = TranscriptRecords(store)
-        self.model_calls = ModelCallRecords(store, toolsets, self.events)
+        self.episodes = EpisodeRecords(store, journal, toolsets, self.events)
+        self.transcripts = TranscriptRecords(store, journal)
+        self.model_calls = ModelCallRecords(store, journal, toolsets, self.events)
         self.practice = PracticeRecords(store)
 
     async def event(self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue], /) -> None:

@@ -1,16 +1,46 @@
 """Token ids and logprobs as they are kept: exact, compact, and without what the parent call already holds."""
 
 import struct
+import sys
+from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 from practicum.contracts.models import Sampled
 
 _IDS = "I"
 _LOGPROBS = "d"
+_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a call, as they were given and as they are compared and kept.
+
+    Attributes:
+        sampled: as they were given.
+        whole: the ids of prompt and completion, 32-bit little-endian.
+    """
+
+    sampled: Sampled
+    whole: bytes
+
+    @classmethod
+    def of(cls, sampled: Sampled) -> "Tokens":
+        """Those of a call."""
+        return cls(sampled, packed_ids(sampled.prompt_ids + sampled.completion_ids))
+
+    @property
+    def length(self) -> int:
+        """How many ids prompt and completion have together."""
+        return len(self.whole) // _BYTES
+
+    @property
+    def prompt(self) -> bytes:
+        """The ids of the prompt."""
+        return self.whole[: _BYTES * len(self.sampled.prompt_ids)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +60,32 @@ class PackedTokens:
     logprobs: bytes
 
 
-def pack(sampled: Sampled, parent: Sampled | None) -> PackedTokens:
+def pack(tokens: Tokens, parent: Tokens | None) -> PackedTokens:
     """The tokens of a call, less what its prompt shares with its parent's."""
-    shared = 0 if parent is None else shared_ids(sampled.prompt_ids, parent)
+    shared = 0 if parent is None else shared_ids(tokens, parent)
+    prompt, logprobs = tokens.prompt, tokens.sampled.logprobs
     return PackedTokens(
         prompt_shared=shared,
-        prompt_ids=packed_ids(sampled.prompt_ids[shared:]),
-        completion_ids=packed_ids(sampled.completion_ids),
-        logprobs=_packed(_LOGPROBS, sampled.logprobs),
+        prompt_ids=prompt[_BYTES * shared :],
+        completion_ids=tokens.whole[len(prompt) :],
+        logprobs=struct.pack(f"<{len(logprobs)}{_LOGPROBS}", *logprobs),
     )
 
 
-def shared_ids(prompt: Sequence[int], parent: Sampled) -> int:
-    """How many leading ids a prompt has in common with a call, its prompt and completion."""
-    before = parent.prompt_ids + parent.completion_ids
-    if tuple(prompt[: len(before)]) == before:
-        return len(before)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(prompt, before, strict=False)))
+def shared_ids(tokens: Tokens, parent: Tokens) -> int:
+    """How many leading ids a call's prompt has in common with its parent, prompt and completion."""
+    prompt, before = tokens.prompt, parent.whole
+    if prompt.startswith(before):
+        return parent.length
+    least, most = 0, min(len(prompt), len(before)) // _BYTES
+    while least < most:
+        middle = (least + most + 1) // 2
+        part = slice(_BYTES * least, _BYTES * middle)
+        if prompt[part] == before[part]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 class TokenMemory:
@@ -60,28 +99,24 @@ class TokenMemory:
         """
         self._most = most
         self._held = 0
-        self._known: OrderedDict[str, Sampled] = OrderedDict()
+        self._known: OrderedDict[str, Tokens] = OrderedDict()
 
-    def get(self, call: str) -> Sampled | None:
+    def get(self, call: str) -> Tokens | None:
         """The tokens of a call, if it is remembered; they never change."""
         found = self._known.get(call)
         if found is not None:
             self._known.move_to_end(call)
         return found
 
-    def keep(self, call: str, sampled: Sampled | None) -> None:
+    def keep(self, call: str, tokens: Tokens | None) -> None:
         """Remember a call that was written down."""
-        if sampled is None or call in self._known:
+        if tokens is None or call in self._known:
             return
-        self._known[call] = sampled
-        self._held += _size(sampled)
+        self._known[call] = tokens
+        self._held += tokens.length
         while self._held > self._most:
             _, forgotten = self._known.popitem(last=False)
-            self._held -= _size(forgotten)
-
-
-def _size(sampled: Sampled) -> int:
-    return len(sampled.prompt_ids) + len(sampled.completion_ids)
+            self._held -= forgotten.length
 
 
 def unpack(packed: PackedTokens, parent: Sampled | None) -> Sampled:
@@ -102,11 +137,10 @@ def unpack(packed: PackedTokens, parent: Sampled | None) -> Sampled:
 
 def packed_ids(ids: Sequence[int]) -> bytes:
     """Token ids, 32-bit little-endian."""
-    return _packed(_IDS, ids)
-
-
-def _packed(kind: str, values: Sequence[float]) -> bytes:
-    return struct.pack(f"<{len(values)}{kind}", *values)
+    packed = array(_IDS, ids)
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
 
 
 def _unpacked(kind: str, data: bytes) -> tuple[Any, ...]:

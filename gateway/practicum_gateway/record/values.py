@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from json import dumps
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -21,6 +22,7 @@ from practicum.contracts.episodes import (
 from practicum.contracts.messages import Message
 from practicum.contracts.models import Sampling, reference
 from practicum.contracts.tools import CallStatus, Observation, Tool
+from practicum_gateway.store.prepared import Written
 from practicum_gateway.store.record_tables import EpisodeRow, MessageRow
 
 _PATTERNS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
@@ -183,3 +185,8 @@ def line_of(row: MessageRow | Row[Any]) -> Line:
 def as_json(value: Message | Tool | Observation) -> JsonObject:
     """A wire value as a JSON column keeps it."""
     return value.model_dump(mode="json")
+
+
+def as_text(value: Message | Observation) -> Written:
+    """A wire value as a JSON column keeps it, written once however many columns it goes into."""
+    return Written(dumps(as_json(value)))

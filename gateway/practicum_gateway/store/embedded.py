@@ -7,7 +7,7 @@ all when others are served meanwhile. Here a connection looks to SQLAlchemy like
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -57,6 +57,10 @@ class EmbeddedConnection:
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Execute a statement that touches few rows, at once and to its end; gives the rows that it returns."""
         return self._sqlite.execute(statement, parameters).fetchall()
+
+    def execute_many(self, statement: str, each: Iterable[Sequence[Any]]) -> None:
+        """Execute a statement that returns nothing with each of some parameters, at once."""
+        self._sqlite.executemany(statement, each)
 
     async def begin(self, *, full: bool) -> None:
         """Begin a transaction with the right to write in hand.

@@ -5,7 +5,7 @@ import contextlib
 import secrets
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
@@ -23,9 +23,12 @@ from practicum_gateway.metrics.instruments import SHORT_SECONDS, Histogram
 from practicum_gateway.store.alone import held_database, held_file
 from practicum_gateway.store.commits import Commits
 from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
-from practicum_gateway.store.prepared import Prepared
+from practicum_gateway.store.prepared import Prepared, visible
+from practicum_gateway.store.together import Together
 
 _T = TypeVar("_T")
+_A = TypeVar("_A")
+_Ask = tuple[Prepared, Mapping[str, Any]]
 _BEGIN = "practicum_begin"
 """Whether a transaction on SQLite begins with a word; not where a single statement needs none, or `Commits` says it."""
 _BUSY_TIMEOUT_MS = 15_000
@@ -151,10 +154,13 @@ class Store:
             reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             writing = self.engine.execution_options(isolation_level="READ COMMITTED")
             self._looking = reading
+            self._plain = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writing = writing
         self._read = async_sessionmaker(reading, expire_on_commit=False, autoflush=False)
         self._write = async_sessionmaker(writing, expire_on_commit=False)
         self._turn = asyncio.Lock()
+        self._batches: list[Together[Any, Any]] = []
+        self._asking = self.together(self._asked)
         self.lost = asyncio.Event()
         self.writes = Histogram(
             "practicum.store.write.duration", "s", "From a wish to write until it is committed.", bounds=SHORT_SECONDS
@@ -213,7 +219,7 @@ class Store:
             values: of its parameters, by their names.
         """
         if not self._sqlite:
-            return await self.look(lambda connection: prepared(connection, values))
+            return await self._asking((prepared, values))
         reader = self._reader
         if reader is None:
             reader = self._reader = self._connection()
@@ -237,6 +243,17 @@ class Store:
                 return await self._commits.change(work, lasting=lasting)
             async with self._writing.begin() as connection:
                 return await connection.run_sync(work)
+
+    def together(
+        self,
+        do: Callable[[Sequence[_A]], Awaitable[Sequence[_T | Exception]]],
+        *,
+        apart: Callable[[_A], Hashable] | None = None,
+    ) -> Together[_A, _T]:
+        """What is done in batches with this store, which are waited for before it is closed; else as `Together`."""
+        batches = Together(do, apart=apart)
+        self._batches.append(batches)
+        return batches
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncGenerator[None]:
@@ -271,7 +288,9 @@ class Store:
             ) from None
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, once what is done in batches is done."""
+        for batches in self._batches:
+            await batches.close()
         if self._commits is not None:
             await self._commits.close()
         if self._reader is not None:
@@ -285,6 +304,22 @@ class Store:
         began = time.perf_counter()
         yield
         self.writes.observe(time.perf_counter() - began)
+
+    async def _asked(self, asks: Sequence[_Ask]) -> Sequence[list[Any]]:
+        """What several ask of PostgreSQL, each statement sent once for all who ask it."""
+        places: dict[Prepared, list[int]] = {}
+        for place, (prepared, _) in enumerate(asks):
+            places.setdefault(prepared, []).append(place)
+        found: list[list[Any]] = [[] for _ in asks]
+
+        def asked(connection: Connection) -> None:
+            for prepared, of in places.items():
+                for place, rows in zip(of, prepared.many(connection, [asks[at][1] for at in of]), strict=True):
+                    found[place] = rows
+
+        async with self._plain.connect() as connection:
+            await connection.run_sync(asked)
+        return found
 
     def _connection(self) -> EmbeddedConnection:
         return EmbeddedConnection(str(self.engine.url.database), self._threads, patience=_BUSY_TIMEOUT_MS / 1000)
@@ -327,12 +362,8 @@ def _without_nul(*call: Any) -> tuple[str, Any]:
     """
     _connection, _cursor, statement, parameters, _context, executemany = call
     if executemany:
-        return statement, [tuple(map(_visible, row)) for row in parameters]
-    return statement, tuple(map(_visible, parameters))
-
-
-def _visible(value: Any) -> Any:
-    return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value
+        return statement, [tuple(map(visible, row)) for row in parameters]
+    return statement, tuple(map(visible, parameters))
 
 
 def _begin_sqlite(connection: Connection) -> None:

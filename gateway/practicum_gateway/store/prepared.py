@@ -1,18 +1,43 @@
-"""Statements that are executed at every call: on SQLite their text is made once, and goes to the driver as it is."""
+"""Statements that are executed at every call: their text is made once, and goes to the driver as it is."""
 
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, Executable
+from sqlalchemy import (
+    ARRAY,
+    BindParameter,
+    Connection,
+    Executable,
+    String,
+    bindparam,
+    column,
+    func,
+    select,
+    true,
+)
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.sql.visitors import iterate, replacement_traverse
+from sqlalchemy.types import JSON, Float, TypeEngine
+from sqlalchemy.util import await_only
 
 from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
 
-_DIALECT = sqlite.dialect(paramstyle="qmark")
+_EMBEDDED = sqlite.dialect(paramstyle="qmark")
+_PLACE = "practicum_place"
+"""By which rows are told apart that several executions in one go return."""
+_FLOAT8 = 701
+"""PostgreSQL's number for the type of the only floats that there are."""
 _Convert = Callable[[Any], Any]
+
+
+class Written(NamedTuple):
+    """A JSON value that was written already: it goes into its column as it is."""
+
+    text: str
 
 
 class Prepared:
@@ -25,17 +50,10 @@ class Prepared:
             statement: a query, an insertion or an update.
             columns: those that an insertion fills; not needed for other statements.
         """
-        self._statement = statement
         whole: Any = statement
-        compiled = whole.compile(dialect=_DIALECT, column_keys=columns)
-        self._text = str(compiled)
-        self._given: dict[str, Any] = compiled.params
-        self._binds = [(name, _writer(compiled.binds[name].type)) for name in compiled.positiontup]
-        returned: list[Any] = list(whole.exported_columns)
-        self._row: Any = _row([column.key for column in returned])._make
-        readers = ((place, _reader(column.type)) for place, column in enumerate(returned))
-        self._readers = [(place, read) for place, read in readers if read is not None]
-        self._returns = bool(returned)
+        self._statement, self._columns = whole, columns
+        self._embedded = _Text(whole, _EMBEDDED, columns, whole.exported_columns)
+        self._server: dict[bool, _Text] = {}
 
     def __call__(self, connection: Connection, values: Mapping[str, Any]) -> list[Any]:
         """Execute it; gives the rows that it returns, with their columns as attributes.
@@ -47,14 +65,28 @@ class Prepared:
         Raises:
             DBAPIError: it cannot be executed.
         """
-        driver = connection.connection.driver_connection
-        if isinstance(driver, EmbeddedConnection):
-            try:
-                return self.on(driver, values)
-            except sqlite3.Error as error:
-                raise as_sqlalchemy(error, self._text) from None
-        result = connection.execute(self._statement, dict(values))
-        return list(result) if self._returns else []
+        return self.many(connection, (values,))[0]
+
+    def many(self, connection: Connection, each: Sequence[Mapping[str, Any]]) -> Sequence[list[Any]]:
+        """Execute it with each of some values, in their order and in one go; gives the rows that each returns.
+
+        Args:
+            connection: where.
+            each: values of its parameters, by their names, for each time.
+
+        Raises:
+            DBAPIError: it cannot be executed.
+        """
+        driver: Any = connection.connection.driver_connection
+        if not isinstance(driver, EmbeddedConnection):
+            return self._on_server(connection, driver, each)
+        try:
+            if self._embedded.returns or len(each) == 1:
+                return [self.on(driver, values) for values in each]
+            driver.execute_many(self._embedded.text, map(self._embedded.written, each))
+        except sqlite3.Error as error:
+            raise as_sqlalchemy(error, self._embedded.text) from None
+        return [[] for _ in each]
 
     def on(self, driver: EmbeddedConnection, values: Mapping[str, Any]) -> list[Any]:
         """Execute it at once on a connection to a SQLite file.
@@ -62,17 +94,126 @@ class Prepared:
         Raises:
             sqlite3.Error: it cannot be executed.
         """
-        whole = {**self._given, **values}
-        written = [whole[name] if write is None else write(whole[name]) for name, write in self._binds]
-        return [self._row(self._read(row)) for row in driver.execute(self._text, written)]
+        text = self._embedded
+        return [text.row(row) for row in driver.execute(text.text, text.written(values))]
 
-    def _read(self, row: Sequence[Any]) -> Sequence[Any]:
-        if not self._readers:
-            return row
-        read = list(row)
+    def _on_server(self, connection: Connection, driver: Any, each: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+        """Through asyncpg; all in one statement, where it has parameters."""
+        adapted: Any = connection.connection.dbapi_connection
+        if not (adapted.autocommit or driver.is_in_transaction()):
+            connection.exec_driver_sql("SELECT 1")  # SQLAlchemy begins a transaction with its first statement
+        dialect: Any = connection.dialect
+        asyncpg = dialect.dbapi.asyncpg
+        text = self._text_for(dialect, many=len(each) > 1)
+        given: list[list[Any]] = [[] for _ in each]
+        try:
+            if len(each) == 1:
+                given[0] = [text.row(row) for row in await_only(driver.fetch(text.text, *text.written(each[0])))]
+            else:
+                for row in await_only(driver.fetch(text.text, *text.columns(each))):
+                    given[row[-1] - 1].append(text.row(row))
+        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            clash = isinstance(error, asyncpg.IntegrityConstraintViolationError)
+            kind = IntegrityError if clash else DBAPIError
+            raise kind(text.text, None, error, hide_parameters=True) from None
+        return given
+
+    def _text_for(self, dialect: Dialect, *, many: bool) -> "_Text":
+        text = self._server.get(many)
+        if text is None:
+            whole = _for_many(self._statement, self._columns) if many else self._statement
+            columns = None if many else self._columns
+            text = self._server[many] = _Text(whole, dialect, columns, self._statement.exported_columns)
+        return text
+
+
+class _Text:
+    """A statement as one of the drivers takes it.
+
+    Attributes:
+        text: the statement.
+        returns: whether it returns rows.
+    """
+
+    def __init__(self, statement: Any, dialect: Dialect, columns: Sequence[str] | None, returned: Any) -> None:
+        compiled = statement.compile(dialect=dialect, column_keys=columns)
+        self.text = str(compiled)
+        self._given: dict[str, Any] = compiled.params
+        kinds = [(name, compiled.binds[name].type) for name in compiled.positiontup]
+        self._many = [isinstance(kind, ARRAY) for _, kind in kinds]
+        self._binds = [(name, _writer(_of_one(kind), dialect)) for name, kind in kinds]
+        self._row: Any = _row([column.key for column in returned])._make
+        readers = ((place, _reader(column.type, dialect)) for place, column in enumerate(returned))
+        self._readers = [(place, read) for place, read in readers if read is not None]
+        self._width = len(returned)
+        self.returns = bool(returned)
+
+    def written(self, values: Mapping[str, Any]) -> list[Any]:
+        """Values as the driver takes them."""
+        whole = {**self._given, **values}
+        return [whole[name] if write is None else write(whole[name]) for name, write in self._binds]
+
+    def columns(self, each: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """The values of many in arrays, as PostgreSQL takes them, and those that are the same for all as they are."""
+        listed: list[Any] = []
+        for (name, write), many in zip(self._binds, self._many, strict=True):
+            if not many:
+                listed.append(self._given[name] if write is None else write(self._given[name]))
+            elif write is None:
+                listed.append([values[name] for values in each])
+            else:
+                listed.append([write(values[name]) for values in each])
+        return listed
+
+    def row(self, found: Sequence[Any]) -> Any:
+        """A row as the driver gives it, read; what it has beyond the columns is left out."""
+        if not self._readers and len(found) == self._width:
+            return self._row(found)
+        read = list(found)
+        del read[self._width :]
         for place, reader in self._readers:
             read[place] = reader(read[place])
-        return read
+        return self._row(read)
+
+
+def _for_many(statement: Any, columns: Sequence[str] | None) -> Any:
+    """A statement that does for each of many values what another one does for one; PostgreSQL's arrays hold them.
+
+    The rows that it returns have the number of their values, from 1, behind the columns.
+    """
+    kinds: dict[str, Any] = {}
+    if columns is not None:
+        kinds = {name: statement.table.c[name].type for name in columns}
+    else:
+        binds: list[Any] = [each for each in iterate(statement) if isinstance(each, BindParameter)]
+        kinds = {bind.key: bind.type for bind in binds if bind.required}
+    arrays = (bindparam(name, type_=ARRAY(_without_length(kind))) for name, kind in kinds.items())
+    listed = func.unnest(*arrays).table_valued(
+        *(column(name, kind) for name, kind in kinds.items()), with_ordinality=_PLACE
+    )
+    given: Any = listed.render_derived(name="given")
+    if columns is not None:
+        return statement.from_select(columns, select(*(given.c[name] for name in columns)))
+
+    def replaced(element: Any, **_: Any) -> Any:
+        return given.c[element.key] if isinstance(element, BindParameter) and element.key in kinds else None
+
+    traverse: Any = replacement_traverse
+    whole: Any = traverse(statement, {}, replaced)
+    if statement.is_select:
+        found: Any = whole.lateral("found")
+        return select(*found.c, given.c[_PLACE]).select_from(given.join(found, true()))
+    return whole.returning(given.c[_PLACE]) if list(statement.exported_columns) else whole
+
+
+def _of_one(kind: Any) -> TypeEngine[Any]:
+    """The type of an array's elements, or the type itself where it is none."""
+    return kind if not isinstance(kind, ARRAY) else cast("Any", kind).item_type
+
+
+def _without_length(kind: TypeEngine[Any]) -> TypeEngine[Any]:
+    """A type to which nothing is cut: what is too long is an error where it is written."""
+    return String() if type(kind) is String else kind
 
 
 def _row(names: list[str]) -> Any:
@@ -81,9 +222,20 @@ def _row(names: list[str]) -> Any:
     return make("Row", names)
 
 
-def _writer(kind: TypeEngine[Any]) -> _Convert | None:
-    return kind.dialect_impl(_DIALECT).bind_processor(_DIALECT)
+def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Convert | None:
+    write = kind.dialect_impl(dialect).bind_processor(dialect)
+    if isinstance(kind, JSON) and write is not None:
+        written: _Convert = write
+        return lambda value: value.text if type(value) is Written else written(value)
+    if dialect.name == "postgresql" and write is None and kind.python_type is str:
+        return visible
+    return write
 
 
-def _reader(kind: TypeEngine[Any]) -> _Convert | None:
-    return kind.dialect_impl(_DIALECT).result_processor(_DIALECT, None)
+def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Convert | None:
+    return kind.dialect_impl(dialect).result_processor(dialect, _FLOAT8 if isinstance(kind, Float) else None)
+
+
+def visible(value: Any) -> Any:
+    """A text as PostgreSQL takes it: it holds no NUL, which a system's may. Other values stay as they are."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value

@@ -12,6 +12,7 @@ from practicum.contracts.messages import Message
 from practicum.contracts.models import Disagreement, Link, ModelCall, Sampled
 from practicum_gateway.record.lineage import NOTHING, Before, Continued, Fit, decided
 from practicum_gateway.record.record import Record
+from practicum_gateway.record.tokens import Tokens
 from tests.gateway.record.conftest import Begin, made, said
 
 TASK = Message(role="user", content="a")
@@ -30,7 +31,7 @@ def tokens(messages: Sequence[Message], answer: Message) -> Sampled:
 
 async def recorded(record: Record, episode: str, call: ModelCall) -> ModelCall:
     """A call made and written down; what the record says of it."""
-    before = await record.model_calls.before_chat(episode, call.messages)
+    _, before = await record.model_calls.begin_chat(episode, call.messages)
     await record.model_calls.add_chat(episode, call, before)
     calls = await record.model_calls.of_episode(episode, ())
     (found,) = (each for each in calls if each.id == call.id)
@@ -125,8 +126,8 @@ async def test_a_server_that_tells_drawn_tokens_alone_leaves_the_graph_to_messag
 def test_ids_of_tool_calls_tell_twins_apart() -> None:
     """Two calls drew the same tokens; their servers gave the tool calls different ids, and the messages name one."""
     sampled = Sampled(prompt_ids=(1, 2), completion_ids=(3,), logprobs=(-1.0,))
-    call = made((TASK,), said("x"), sampled=Sampled(prompt_ids=(1, 2, 3, 4), completion_ids=(5,), logprobs=(-1.0,)))
-    one = Continued("mc_b", "m", "v", "t", 2, sampled)
+    call = Tokens.of(Sampled(prompt_ids=(1, 2, 3, 4), completion_ids=(5,), logprobs=(-1.0,)))
+    one = Continued("mc_b", "m", "v", "t", 2, Tokens.of(sampled))
     fits = (Fit("mc_a", 2), Fit("mc_b", 2))
     assert decided(call, fits, Before(("mc_b",), 2, (), one)).parent == "mc_b"
     assert decided(call, fits, NOTHING).candidates == ("mc_a", "mc_b")
@@ -178,7 +179,8 @@ async def test_the_graph_of_any_conversations_is_right(record: Record, begin: Be
             expected[call.id] = (twins[0].id, by, ())
         else:
             expected[call.id] = (None, None, tuple(sorted(each.id for each in twins)))
-        under_way.append((step + how.lag, call, await record.model_calls.before_chat(episode, messages)))
+        _, continued = await record.model_calls.begin_chat(episode, messages)
+        under_way.append((step + how.lag, call, continued))
         for entry in sorted(under_way, key=lambda each: each[0]):
             if entry[0] <= step or step == len(asked) - 1:
                 await record.model_calls.add_chat(episode, entry[1], entry[2])

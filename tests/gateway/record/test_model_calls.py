@@ -84,7 +84,7 @@ async def test_token_ids_of_a_long_chain_come_back_whole(record: Record, begin: 
     episode = await begin()
     messages, ids, expected = OPENING, (1, 2, 3), list[Sampled]()
     for step in range(6):
-        before = await record.model_calls.before_step(episode, step)
+        _, before = await record.model_calls.begin_turn(episode, step, 1)
         assert (before.one.sampled if before.one else None) == (expected[-1] if expected else None)
         sampled = Sampled(prompt_ids=ids, completion_ids=(100 + step, 7), logprobs=(-0.25, -1.5))
         wish = ToolCall(id=f"c{step}", name="f", arguments={})
@@ -117,7 +117,7 @@ async def test_calls_of_an_earlier_release_come_back_whole(record: Record, store
     first = made((asked,), answer, sampled=sampled)
     await record.model_calls.add_chat(episode, first, NOTHING)
     longer = (asked, answer, asked)
-    before = await record.model_calls.before_chat(episode, longer)
+    _, before = await record.model_calls.begin_chat(episode, longer)
     after = Sampled(prompt_ids=(1, 2, 3, 4), completion_ids=(5,), logprobs=(-1.0,))
     second = made(longer, said("y"), step=1, sampled=after)
     await record.model_calls.add_chat(episode, second, before)
@@ -128,7 +128,7 @@ async def test_calls_of_an_earlier_release_come_back_whole(record: Record, store
     assert found == (first, second.model_copy(update={"parent": first.id}))
     # And a running episode goes on from them.
     whole = (*longer, said("y"), asked)
-    then = await record.model_calls.before_chat(episode, whole)
+    _, then = await record.model_calls.begin_chat(episode, whole)
     on = Sampled(prompt_ids=(1, 2, 3, 4, 5, 6), completion_ids=(7,), logprobs=(-1.0,))
     await record.model_calls.add_chat(episode, made(whole, said("z"), step=2, sampled=on), then)
     third = (await record.model_calls.of_episode(episode, ()))[2]
@@ -141,7 +141,7 @@ async def test_an_own_turn_whose_history_was_rendered_anew_says_so(record: Recor
     asking = Message(role="assistant", tool_calls=(wish,))
     first = made(OPENING, asking, sampled=Sampled(prompt_ids=(1, 2), completion_ids=(3, 4), logprobs=(-1.0, -1.0)))
     await record.model_calls.add_turn(episode, first, NOTHING, 2)
-    before = await record.model_calls.before_step(episode, 1)
+    _, before = await record.model_calls.begin_turn(episode, 1, 1)
     anew = Sampled(prompt_ids=(1, 2, 3, 9), completion_ids=(5,), logprobs=(-1.0,))
     told = Message(role="tool", content="ok", tool_call_id="c")
     second = made((*OPENING, asking, told), said("done"), step=1, sampled=anew)
