@@ -175,7 +175,7 @@ class _Pair:
             yield Found(ChangeKind.RETYPED, "effect", old.tool.effect, new.tool.effect, breaking=True)
         yield from _security(old, new)
         if _words(old) != _words(new):
-            yield Found(ChangeKind.DESCRIPTION, "", _said(old), _said(new))
+            yield Found(ChangeKind.DESCRIPTION, "", old.tool.description, new.tool.description)
         yield from self._sent(old, new)
         yield from self._received(old, new)
 
@@ -220,12 +220,6 @@ def _words(plan: ToolPlan) -> tuple[str, str | None]:
     """What a tool says of itself; without words of its own it is called by its path, which is compared already."""
     tool = plan.tool
     return "" if tool.description == f"{tool.method} {tool.path}" else tool.description, tool.title
-
-
-def _said(plan: ToolPlan) -> str:
-    """What a tool says of itself, for whoever decides about it."""
-    tool = plan.tool
-    return tool.description if tool.title is None else f"{tool.title}: {tool.description}"
 
 
 def _by_place(plan: ToolPlan) -> dict[tuple[str, str], Argument]:

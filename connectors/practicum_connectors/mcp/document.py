@@ -16,6 +16,7 @@ So `$.paths['/refund'].post` is where an overlay states what the server does not
 """
 
 import copy
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,9 @@ _CARE: Final = list(Effect)
 _MOST_NAME: Final = 200
 _MOST_DEPTH: Final = 60
 _MOST_SCHEMA_PARTS: Final = 20_000
+_DIGITS: Final = 16
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _IN_HEADERS: Final = frozenset({"string", "integer", "boolean"})
 
@@ -55,8 +59,7 @@ def document_for(title: str, version: str, url: str, tools: Sequence[object], sc
     paths: JsonObject = {}
     for number, (name, tool) in enumerate(sorted(named, key=lambda each: each[0]), 1):
         fault = _fault(name, tool, times[name])
-        known = 0 < len(name) <= _MOST_NAME
-        path = f"/{quote(name, safe='')}" if known and name.strip(".") else f"/unnamed/{number}"
+        path = _path(name) if 0 < len(name) <= _MOST_NAME else f"/unnamed/{number}"
         paths[path] = {"post": _operation(name, tool, path, fault)}
     made: JsonObject = {
         "openapi": "3.1.0",
@@ -65,6 +68,14 @@ def document_for(title: str, version: str, url: str, tools: Sequence[object], sc
         "paths": paths,
     }
     return {**made, "components": {"securitySchemes": schemes}} if schemes else made
+
+
+def _path(name: str) -> str:
+    """Where the operation of a tool stands: at its name, or where no path can hold that, at one that is its own."""
+    if _PLAIN.fullmatch(name) and name.strip("."):
+        return f"/{name}"
+    digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_DIGITS]
+    return f"/named/{_NOT_PLAIN.sub('-', name).strip('-.') or 'tool'}-{digest}"
 
 
 def _fault(name: str, tool: Node, times: int) -> str | None:
@@ -131,7 +142,7 @@ def _effect(name: str, schema: JsonObject, said: JsonObject) -> Effect:
     operation = Operation(
         operation_id=name,
         method="POST",
-        path=f"/{quote(name, safe='')}",
+        path=f"/{quote(name, safe='')}",  # whatever its path is: here it is read for its words
         summary="",
         description="",
         deprecated=False,
@@ -149,8 +160,7 @@ def _effect(name: str, schema: JsonObject, said: JsonObject) -> Effect:
 
 def _placed(schema: object, path: str, place: str) -> JsonObject:
     """A copy of a schema whose references to itself lead to where it stands in the document."""
-    escaped = quote(path.replace("~", "~0").replace("/", "~1"), safe="~")
-    base = f"#/paths/{escaped}/post/{place}/application~1json/schema"
+    base = f"#/paths/{path.replace('/', '~1')}/post/{place}/application~1json/schema"
     copied = copy.deepcopy(cast("JsonObject", schema))
     for node in _schemas_in(copied):
         reference = node.get("$ref")

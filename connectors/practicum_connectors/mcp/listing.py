@@ -53,7 +53,7 @@ async def read_tools(spec: ConnectorSpec, *, resolve: Resolve = unresolved) -> D
             keyring = credentials_for(spec.auth, empty, base_url, sender, resolve=resolve)
             await keyring.learn()
             peer = Peer(Site(base_url, keyring, sender, spec.limits), url)
-            root = await _read(peer, base_url, schemes)
+            root = await _read(peer, base_url, schemes, min(_SECONDS, spec.limits.timeout_seconds))
             await peer.aclose()
     except TimeoutError:
         raise DocumentError(
@@ -65,8 +65,8 @@ async def read_tools(spec: ConnectorSpec, *, resolve: Resolve = unresolved) -> D
     return await asyncio.to_thread(finished, spec, root, url, ())
 
 
-async def _read(peer: Peer, base_url: str, schemes: JsonObject) -> JsonObject:
-    begun = await peer.begin(_SECONDS)
+async def _read(peer: Peer, base_url: str, schemes: JsonObject, seconds: float) -> JsonObject:
+    begun = await peer.begin(seconds)
     if isinstance(begun, Answer):
         raise _failure(begun, base_url, "does not say how it is spoken to")
     tools: list[object] = []
@@ -74,7 +74,7 @@ async def _read(peer: Peer, base_url: str, schemes: JsonObject) -> JsonObject:
     seen: set[str] = set()
     size = 0
     for _ in range(_MOST_PAGES):
-        page = await _page(peer, base_url, cursor)
+        page = await _page(peer, base_url, cursor, seconds)
         tools += as_list(page.get("tools"))
         size += len(json.dumps(page))
         if len(tools) > MOST_TOOLS or size > MAX_BYTES:
@@ -94,9 +94,9 @@ async def _read(peer: Peer, base_url: str, schemes: JsonObject) -> JsonObject:
     raise DocumentError(f"The MCP server at {base_url} lists more than {_MOST_PAGES} pages.", mend="List more on each.")
 
 
-async def _page(peer: Peer, base_url: str, cursor: str | None) -> Node:
+async def _page(peer: Peer, base_url: str, cursor: str | None, seconds: float) -> Node:
     params: Mapping[str, Any] = {} if cursor is None else {"cursor": cursor}
-    answer = await peer.ask("tools/list", params, _SECONDS)
+    answer = await peer.ask("tools/list", params, seconds)
     result = None if answer.message is None else answer.message.result
     if result is None:
         raise _failure(answer, base_url, "does not list its tools")

@@ -22,6 +22,7 @@ _OK: Final = 200
 _REFUSED: Final = 400
 _MOST_PARTS: Final = 500
 _MOST_NAME: Final = 120
+_OF_BYTES: Final = frozenset({"image", "audio", "resource"})
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain; charset=utf-8"
 
@@ -71,6 +72,8 @@ def _texts(parts: list[Any]) -> Iterator[str]:
         elif kind == "resource_link":
             named = text_of(part.get("title")) or text_of(part.get("name"))
             yield f"[{named or 'resource'}: {text_of(part.get('uri'))}]"
+        elif kind in _OF_BYTES and _payload(part) is None:
+            yield f"[{kind}: its bytes cannot be read]"
     if len(parts) > _MOST_PARTS:
         yield f"[{len(parts) - _MOST_PARTS} more parts are left out]"
 
