@@ -63,6 +63,7 @@ class Server(uvicorn.Server):
 async def on_this_loop(config: uvicorn.Config) -> AsyncGenerator[str]:
     """A server on a free port, in this event loop; gives its URL."""
     with socket.create_server(("127.0.0.1", 0), backlog=config.backlog) as listening:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio leaves it off for such sockets
         server = Server(config)
         task = asyncio.create_task(server.serve([listening]))
         try:
@@ -81,6 +82,7 @@ async def on_this_loop(config: uvicorn.Config) -> AsyncGenerator[str]:
 def in_a_thread(app: Any) -> Generator[str]:
     """An app behind a server on a free port, in a thread of its own; gives its URL."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         server = Server(uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
