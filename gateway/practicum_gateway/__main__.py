@@ -173,7 +173,8 @@ def _configure_logging() -> None:
     # These write URLs, and with them query parameters, which may be credentials.
     for name in ("httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for name in ("alembic", "LiteLLM"):  # the latter says each call of a model, twice
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def leave(code: int) -> NoReturn:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import kubernetes_validate
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -18,6 +19,7 @@ from practicum_workflows import settings as worker_settings
 
 ROOT = Path(__file__).parents[2]
 OURS = "practicum"
+KUBERNETES = "1.37"
 GATEWAY = {f"PRACTICUM_{name.upper()}" for name in Settings.model_fields}
 CLIENT = {"PRACTICUM_URL", "PRACTICUM_API_KEY"}
 WORKER = CLIENT | set(re.findall(r"PRACTICUM_[A-Z_]+", Path(worker_settings.__file__).read_text()))
@@ -56,6 +58,15 @@ def containers() -> Iterator[tuple[str, list[str], dict[str, str]]]:
 def test_compose_is_what_its_schema_says() -> None:
     schema = files("check_jsonschema").joinpath("builtin_schemas/vendor/compose-spec.json").read_text()
     jsonschema.validate(compose(), yaml.safe_load(schema))
+
+
+def test_manifests_are_what_kubernetes_says() -> None:
+    for each in resources():
+        kubernetes_validate.validate(each, KUBERNETES, strict=True)
+    misspelled = resources("Deployment")[0]
+    misspelled["spec"]["template"]["spec"]["containers"][0]["livenesProbe"] = {}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(misspelled, KUBERNETES, strict=True)
 
 
 @pytest.mark.parametrize(("name", "command", "environment"), tuple(containers()))

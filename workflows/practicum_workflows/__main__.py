@@ -46,6 +46,7 @@ def main() -> int:
     )
     parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it says every request
     try:
         asyncio.run(_run())
     except PracticumError as error:
