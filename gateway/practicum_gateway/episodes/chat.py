@@ -196,7 +196,7 @@ class Chat:
     async def _completed(self, opened: _Opened) -> Completed:
         clock = time.perf_counter()
         try:
-            completed = await self._models.complete(opened.prompt, episode=opened.episode)
+            completed = await self._models.complete(opened.prompt, episode=opened.episode, attempt=opened.call.attempt)
         except PracticumError as error:
             await self._write(opened, failed(opened.call, error.detail, time.perf_counter() - clock))
             raise
@@ -207,12 +207,14 @@ class Chat:
         clock = time.perf_counter()
         outcome = failed(opened.call, _LEFT, 0.0)
         try:
-            async for piece in self._models.stream(opened.prompt, episode=opened.episode):
-                if isinstance(piece, Completed):
-                    # Written before it is given out: whoever has seen the end may count on the record.
-                    outcome = answered(opened.call, piece, time.perf_counter() - clock)
-                    await self._write(opened, outcome)
-                yield piece
+            said = self._models.stream(opened.prompt, episode=opened.episode, attempt=opened.call.attempt)
+            async with aclosing(said) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Completed):
+                        # Written before it is given out: whoever has seen the end may count on the record.
+                        outcome = answered(opened.call, piece, time.perf_counter() - clock)
+                        await self._write(opened, outcome)
+                    yield piece
         except PracticumError as error:
             outcome = failed(opened.call, error.detail, time.perf_counter() - clock)
             raise

@@ -128,7 +128,7 @@ class Turns:
         call = begun(prompt, step=step, attempt=attempt)
         clock = time.perf_counter()
         try:
-            completed = await self._models.complete(prompt, episode=episode)
+            completed = await self._models.complete(prompt, episode=episode, attempt=attempt)
         except (PracticumError, asyncio.CancelledError) as error:
             what = (
                 error.detail if isinstance(error, PracticumError) else "Broken off: the episode or the gateway ended."

@@ -103,6 +103,12 @@ class Meter:
             *(*_MODEL, "gen_ai.token.type"),
             bounds=_TOKENS,
         )
+        self.model_retries = Counter(
+            "practicum.model.retries",
+            "{try}",
+            "Tries at a turn beyond its first: of a driver that asks again, and of fallbacks.",
+            *("gen_ai.request.model", "domain"),
+        )
         self.cost = Counter(
             "practicum.model.cost",
             "{USD}",
@@ -142,6 +148,6 @@ class Meter:
         instruments = (
             *(self.calls, self.tool_seconds, self.gateway_seconds, self.upstream_seconds, self.retries),
             *(self.approvals, self.deliveries),
-            *(self.episodes, self.model_seconds, self.first_seconds, self.tokens, self.cost),
+            *(self.episodes, self.model_seconds, self.first_seconds, self.tokens, self.model_retries, self.cost),
         )
         return itertools.chain.from_iterable(instrument.families() for instrument in instruments)

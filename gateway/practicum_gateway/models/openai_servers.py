@@ -10,7 +10,7 @@ import functools
 import json
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from urllib.request import getproxies, proxy_bypass
@@ -28,8 +28,9 @@ from practicum_gateway.models.openai_answer import StreamedAnswer, UnreadableErr
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.provider_errors import provider_errors
 
-_SPOKEN = re.compile(r"hosted_vllm/|openai/(?!o\d|gpt-\d|chatgpt)")
+_SPOKEN = re.compile(r"hosted_vllm/|openai/(?!o\d|gpt-\d|chatgpt|responses/)")
 """Targets asked directly where they have a base URL. What OpenAI's own models take differs by model: litellm knows."""
+_CHAT, _VECTORS = "/chat/completions", "/embeddings"
 _CONNECTIONS = 1024
 _CONNECT_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 3.0  # shorter than servers' own (uvicorn: 5), or a reused connection may be closing already
@@ -64,7 +65,7 @@ class OpenAIServers:
         """
         body = arriving(body_of(prompt))
         with provider_errors(prompt):
-            async with self._server(prompt).asked("/chat/completions", body, prompt.api_key) as response:
+            async with self._server(prompt).asked(_CHAT, body, prompt.api_key) as response:
                 said = await _whole(response)
             return replace(read_answer(said, where=prompt.spec.alias), sent=sent(prompt.spec, body))
 
@@ -78,7 +79,7 @@ class OpenAIServers:
         body, answer = arriving(body_of(prompt)), StreamedAnswer(where=prompt.spec.alias)
         wish: JsonObject = {**body, "stream": True, "stream_options": {"include_usage": True}}
         with provider_errors(prompt):
-            async with self._server(prompt).asked("/chat/completions", wish, prompt.api_key) as response:
+            async with self._server(prompt).asked(_CHAT, wish, prompt.api_key) as response:
                 arrived = _events(response)
                 async for events in arrived:
                     if text := "".join([answer.add(event) or "" for event in events if event != _DONE]):
@@ -88,7 +89,7 @@ class OpenAIServers:
                 if not answer.finished:
                     raise _broken_off(answer, response)
                 yield replace(answer.whole(), sent=sent(prompt.spec, body))
-                with contextlib.suppress(TimeoutError, httpx.TransportError):
+                with contextlib.suppress(TimeoutError, httpx.RequestError):
                     async with asyncio.timeout(_LINGER_SECONDS):
                         await anext(arrived, None)
 
@@ -102,7 +103,7 @@ class OpenAIServers:
         named = prompt.spec.target.partition("/")[2]
         body: JsonObject = {"model": named, "input": [*texts], "encoding_format": "float"}
         with provider_errors(prompt):
-            async with self._server(prompt).asked("/embeddings", body, prompt.api_key) as response:
+            async with self._server(prompt).asked(_VECTORS, body, prompt.api_key) as response:
                 said = await _whole(response)
             try:
                 return _OBJECT.validate_json(said)
@@ -120,7 +121,8 @@ class OpenAIServers:
         server = self._servers.get(base)
         if server is None:
             url = httpx.URL(base)
-            server = self._servers[base] = _Server(url, _transport_to(url))
+            paths = {path: url.copy_with(path=url.path.rstrip("/") + path) for path in (_CHAT, _VECTORS)}
+            server = self._servers[base] = _Server(paths, _transport_to(url))
         return server
 
 
@@ -129,11 +131,11 @@ class _Server:
     """One server.
 
     Attributes:
-        url: what its models are registered with.
+        urls: where it answers, by what is asked.
         transport: connections to it.
     """
 
-    url: httpx.URL
+    urls: Mapping[str, httpx.URL]
     transport: httpx.AsyncBaseTransport
 
     @asynccontextmanager
@@ -147,9 +149,8 @@ class _Server:
         headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "practicum"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        url = self.url.copy_with(path=self.url.path.rstrip("/") + path)
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        asking = httpx.Request("POST", url, headers=headers, content=content)
+        asking = httpx.Request("POST", self.urls[path], headers=headers, content=content)
         response = await self.transport.handle_async_request(asking)
         try:
             if not response.is_success:

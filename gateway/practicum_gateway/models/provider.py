@@ -1,6 +1,6 @@
 """The port behind which every model stands, and the values that cross it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -87,7 +87,7 @@ class ModelProvider(Protocol):
         """
         ...
 
-    def stream(self, prompt: Prompt) -> AsyncIterator[str | Completed]:
+    def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
         """The model's turn in pieces of text, and last the whole of it.
 
         Raises:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
 
@@ -138,14 +138,16 @@ class Models:
         """
         prompt = await self.prompt(name, ())
         with _span(self._tracer, self._meter, prompt, None, operation="embeddings"), self._rests.heeded(prompt):
-            return await self._providers[prompt.spec.provider].embed(prompt, texts)
+            async with self._within(prompt):
+                return await self._providers[prompt.spec.provider].embed(prompt, texts)
 
-    async def complete(self, prompt: Prompt, *, episode: str | None = None) -> Completed:
+    async def complete(self, prompt: Prompt, *, episode: str | None = None, attempt: int = 1) -> Completed:
         """The model's turn.
 
         Args:
             prompt: what the model is asked.
             episode: the episode it belongs to, for the trace.
+            attempt: which try at the turn it is; those beyond the first are counted.
 
         Raises:
             ModelProviderError: the provider failed, or asked for rest; another try may help.
@@ -153,7 +155,7 @@ class Models:
         """
         if (known := self._answers.known(prompt)) is not None:
             return known
-        with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
+        with _span(self._tracer, self._meter, prompt, episode, attempt) as span, self._rests.heeded(prompt):
             self._asked(span, prompt)
             async with self._within(prompt):
                 answer = await self._providers[prompt.spec.provider].complete(prompt)
@@ -162,12 +164,15 @@ class Models:
         self._answers.keep(prompt, completed)
         return completed
 
-    async def stream(self, prompt: Prompt, *, episode: str | None = None) -> AsyncGenerator[str | Completed]:
+    async def stream(
+        self, prompt: Prompt, *, episode: str | None = None, attempt: int = 1
+    ) -> AsyncGenerator[str | Completed]:
         """The model's turn in pieces of text, and last the whole of it; an answer that is known, in one piece.
 
         Args:
             prompt: what the model is asked.
             episode: the episode it belongs to, for the trace.
+            attempt: as for `complete`.
 
         Raises:
             ModelProviderError: as for `complete`; also when the answer breaks off.
@@ -179,23 +184,23 @@ class Models:
             yield known
             return
         text = KeylessText(prompt.api_key)
-        with _span(self._tracer, self._meter, prompt, episode) as span, self._rests.heeded(prompt):
+        with _span(self._tracer, self._meter, prompt, episode, attempt) as span, self._rests.heeded(prompt):
             self._asked(span, prompt)
             began = time.perf_counter()
-            pieces = aiter(self._providers[prompt.spec.provider].stream(prompt))
             first = True
-            while (piece := await self._next(pieces, prompt)) is not None:
-                if first:
-                    self._began(span, prompt, time.perf_counter() - began)
-                    first = False
-                given = text.add(piece) if isinstance(piece, str) else text.rest()
-                if given:
-                    yield given
-                if isinstance(piece, Completed):
-                    whole = without_key(piece, prompt.api_key)
-                    self._note(span, prompt, whole)
-                    self._answers.keep(prompt, whole)
-                    yield whole
+            async with aclosing(self._providers[prompt.spec.provider].stream(prompt)) as pieces:
+                while (piece := await self._next(pieces, prompt)) is not None:
+                    if first:
+                        self._began(span, prompt, time.perf_counter() - began)
+                        first = False
+                    given = text.add(piece) if isinstance(piece, str) else text.rest()
+                    if given:
+                        yield given
+                    if isinstance(piece, Completed):
+                        whole = without_key(piece, prompt.api_key)
+                        self._note(span, prompt, whole)
+                        self._answers.keep(prompt, whole)
+                        yield whole
 
     async def _next(self, pieces: AsyncIterator[str | Completed], prompt: Prompt) -> str | Completed | None:
         async with self._within(prompt):
@@ -242,7 +247,7 @@ def merged(defaults: Sampling, overrides: Sampling) -> Sampling:
 
 @contextmanager
 def _span(
-    tracer: Tracer, meter: Meter, prompt: Prompt, episode: str | None, operation: str = "chat"
+    tracer: Tracer, meter: Meter, prompt: Prompt, episode: str | None, attempt: int = 1, *, operation: str = "chat"
 ) -> Generator[Span]:
     """A client span with the GenAI conventions, and a count."""
     spec, sampling = prompt.spec, prompt.sampling
@@ -275,7 +280,10 @@ def _span(
         if code:
             span.set_attribute("error.type", code)
         span.end()
-        meter.model_seconds.observe(time.perf_counter() - began, *_place(meter, prompt, operation), code)
+        at = _place(meter, prompt, operation)
+        meter.model_seconds.observe(time.perf_counter() - began, *at, code)
+        if attempt > 1:
+            meter.model_retries.add(*at[2:])
 
 
 def _place(meter: Meter, prompt: Prompt, operation: str) -> At:

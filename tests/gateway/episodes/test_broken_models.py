@@ -10,11 +10,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from practicum.contracts.messages import Message
-from practicum.contracts.models import Attempt, ModelSpec, Provider, Sampling
+from practicum.contracts.models import Attempt
 from practicum.testing import ScriptedModelServer, say
-from practicum_gateway.models.litellm_provider import LitellmProvider
-from practicum_gateway.models.provider import Prompt
 from practicum_gateway.settings import Settings
 from tests.gateway.episodes.conftest import ADMIN, APPROVER, WORKER
 from tests.gateway.episodes.world import World
@@ -41,12 +38,7 @@ def broken() -> Iterator[Broken]:
 
 
 async def registered(world: World, broken: Broken) -> None:
-    """`hosted` and `local` are both reached there; litellm is loaded before, which takes longer than a call may."""
-    world.model.extend(say("warm"))
-    provider = LitellmProvider()
-    model = ModelSpec(alias="warm", provider=Provider.LITELLM, target="openai/x", base_url=world.model.base_url)
-    await provider.complete(Prompt(model, (Message(role="user", content="Hello"),), (), Sampling()))
-    await provider.close()
+    """`hosted` and `local` are both reached there."""
     for spec in (
         {"alias": "hosted", "provider": "litellm", "target": "openai/x", "base_url": f"{broken.url}/v1"},
         {"alias": "local", "provider": "llama_cpp", "target": "x", "base_url": broken.url},

@@ -12,7 +12,7 @@ import pytest
 from practicum.contracts.base import JsonObject
 from practicum.contracts.canonical import digest
 from practicum.contracts.messages import Message, ToolCall
-from practicum.contracts.models import Attempt, Link
+from practicum.contracts.models import Attempt, Link, Sampled, Usage
 from practicum.testing import Reply, ScriptedCall, call, fail, garbage, say
 from practicum.trajectories import explain, replay
 from tests.gateway.episodes.conftest import ADMIN
@@ -266,6 +266,44 @@ async def test_a_streamed_chat_call_is_recorded_before_its_end_is_seen(world: Wo
         assert len((await world.trajectory(episode)).model_calls) == 1
     trajectory = await world.trajectory(episode)
     assert trajectory.messages[-1].content == "It shipped on Monday."
+
+
+async def test_what_vllm_streams_is_recorded_with_its_tokens(world: World) -> None:
+    spec = {"alias": "ids", "provider": "litellm", "target": "hosted_vllm/scripted", "base_url": world.model.base_url}
+    assert (await world.admin.post("/v1/models", json=spec)).status_code == 201
+    episode = await world.start(model="ids")
+    sampled = Sampled(prompt_ids=(1, 2, 3), completion_ids=(4, 5), logprobs=(-0.5, -0.25))
+    world.model.extend(Reply(content="Hi.", sampled=sampled, usage=Usage(prompt_tokens=3, completion_tokens=2)))
+    async with world.client(await world.episode_key(episode)) as agent:
+        answer = await ask(world, agent, HELLO, model="ids", stream=True)
+        assert answer.text.endswith("data: [DONE]\n\n")
+    (made,) = (await world.trajectory(episode)).model_calls
+    assert (made.sampled, made.tokens_from) == (sampled, "prompt_token_ids, choices.token_ids")
+    assert (made.usage.prompt_tokens, made.usage.completion_tokens) == (3, 2)
+
+
+async def test_the_shorter_way_answers_as_the_other_does(world: World) -> None:
+    """A content type with a parameter takes the framework's way."""
+
+    async def answers(body: dict[str, Any]) -> list[tuple[int, Any]]:
+        found: list[tuple[int, Any]] = []
+        for kind in ("application/json", "application/json; charset=utf-8"):
+            answer = await world.admin.post(
+                "/v1/chat/completions", content=json.dumps(body), headers={"content-type": kind}
+            )
+            told = answer.json()
+            found.append((answer.status_code, {name: told[name] for name in told if name not in ("id", "created")}))
+        return found
+
+    asked: dict[str, Any] = {"model": "scripted", "messages": HELLO}
+    bodies: tuple[dict[str, Any], ...] = (asked, asked, {**asked, "model": "nobody"}, {**asked, "n": 2})
+    world.model.extend(say("Hi."), say("Hi."), fail(503, "busy"), fail(503, "busy"))
+    for body, status in zip(bodies, (200, 502, 404, 422), strict=True):
+        (shorter, told), other = await answers(body)
+        assert shorter == status
+        assert ("error" in told) == (status != 200)
+        assert {**told, "trace": None} == {**other[1], "trace": None}
+        assert other[0] == status
 
 
 async def test_limits_hold_for_an_agent_of_another_house(world: World) -> None:

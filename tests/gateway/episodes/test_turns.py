@@ -61,6 +61,9 @@ async def test_a_failed_attempt_is_recorded_and_the_next_one_accepted(
     assert KEY not in failed.text
     assert len(world.model.requests) == 1
     await world.turn(episode, 0, attempt=2)
+    told = (await world.admin.get("/metrics")).text
+    retries = [line for line in told.splitlines() if line.startswith("practicum_model_retries_total")]
+    assert ['gen_ai_request_model="scripted"' in line and line.endswith(" 1") for line in retries] == [True]
     trajectory = await world.trajectory(episode)
     assert [(made.attempt, made.standing) for made in trajectory.model_calls] == [
         (1, Attempt.FAILED),

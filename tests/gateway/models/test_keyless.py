@@ -1,6 +1,6 @@
 """A model server that echoes its request: the key is neither given on nor kept."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -34,7 +34,7 @@ class Echo:
     async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
         raise AssertionError(f"nobody asks for vectors of {texts} by {prompt.spec.alias}")
 
-    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completed]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
         for letter in f"I was sent {prompt.api_key}!":
             yield letter
         yield await self.complete(prompt)

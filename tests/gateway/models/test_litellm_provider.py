@@ -32,6 +32,7 @@ from practicum_gateway.models.chat_format import definition
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.openai_answer import StreamedAnswer
 from practicum_gateway.models.provider import Completed, Prompt
+from tests.gateway.models.broken import WAYS, broken_server
 
 KEY = "sk-topsecret-0123456789"
 MakePrompt = Callable[..., Prompt]
@@ -275,6 +276,19 @@ async def test_every_failure_is_typed_asked_once_and_without_the_key(
     assert KEY not in str(caught.value)
     assert caught.value.__cause__ is None
     assert len(model.requests) == 1
+
+
+async def test_a_broken_server_is_a_typed_error_asked_once(provider: LitellmProvider, prompt_of: MakePrompt) -> None:
+    with broken_server() as server:
+        for way in WAYS:
+            if way in ("silent", "trickle"):  # the router bounds the time; see test_broken_models.py
+                continue
+            for streamed in (False, True):
+                server.way, before = way, server.asked
+                prompt = prompt_of(base_url=f"{server.url}/v1")
+                with pytest.raises(ModelProviderError, match="scripted"):
+                    await (read(provider, prompt) if streamed else provider.complete(prompt))
+                assert server.asked == before + 1, way
 
 
 class Impatient(BaseHTTPRequestHandler):
