@@ -3,13 +3,14 @@
 How the answer is to travel (whole or as a stream) is no part of these, and neither are addresses, keys and patience.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
 from practicum.contracts.base import JsonObject
-from practicum.contracts.canonical import canonical, digest
+from practicum.contracts.canonical import canonical
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import ModelSpec, Provider, Sampling, Sent
 
@@ -119,20 +120,29 @@ def sent(spec: ModelSpec, body: JsonObject, *, continued: str | None = None) -> 
         continued: the call whose token ids the prompt begins with.
     """
     got = arriving(body)
+    parts = {name: canonical(part) for name, part in got.items()}
+    whole = b",".join(b"%b:%b" % (canonical(name), parts[name]) for name in sorted(parts))
     return Sent(
         provider=spec.provider,
         target=spec.target,
         codec=(spec.codec or DEFAULT_CODEC) if spec.provider is Provider.LLAMA_CPP else None,
         adapter=spec.adapter,
         continued=continued,
-        request=outline(got),
-        digest=digest(got),
+        request=_outline(got, parts),
+        digest=hashlib.sha256(b"{%b}" % whole).hexdigest(),
     )
 
 
 def outline(body: JsonObject) -> JsonObject:
     """A request with each large part of it replaced by its hash: small, and still says which part is another."""
-    return {name: part if len(canonical(part)) <= _LONGEST else HASHED + digest(part) for name, part in body.items()}
+    return _outline(body, {name: canonical(part) for name, part in body.items()})
+
+
+def _outline(body: JsonObject, parts: Mapping[str, bytes]) -> JsonObject:
+    return {
+        name: body[name] if len(text) <= _LONGEST else HASHED + hashlib.sha256(text).hexdigest()
+        for name, text in parts.items()
+    }
 
 
 def arriving(body: JsonObject) -> JsonObject:
