@@ -22,6 +22,7 @@ from practicum.cli.services.stack import MODEL, ModelServer
 from practicum.cli.services.state import StateDirectory
 from practicum.codecs.codec import text_of
 from practicum.codecs.registry import codec_named
+from practicum.contracts.messages import Message
 from practicum.contracts.tasks import Split, Task
 from practicum.datasets import Dataset
 from practicum.testing import RecordedRequest, Reply, ScriptedModelServer, call, say
@@ -280,7 +281,8 @@ def rows_are_the_record(house: House, practicum: Terminal) -> None:
         definitions: Any = record.tools
         names = {definition["function"]["name"] for definition in definitions}
         rendered = text_of(codec.render(record.messages, [tool for tool in tools if tool.name in names]))
-        assert decoded(house, row.input_ids) + text_of(codec.suffix((), closed=True)) == rendered
+        following = text_of(codec.suffix(Message(role="assistant"), (), ended=codec.stops[0]))
+        assert decoded(house, row.input_ids) + following == rendered
         said = [message for message in record.messages if message.role == "assistant"]
         learned = [label for label in row.labels if label != IGNORED]
         assert decoded(house, learned) == "".join(text_of(codec.turn(message)) for message in said)

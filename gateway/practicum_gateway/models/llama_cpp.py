@@ -5,7 +5,7 @@ call it continues, and only what was added is tokenised, piece by piece.
 """
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -69,7 +69,7 @@ class LlamaCppProvider:
         drawn.take(answer, exchange.fail)
         return exchange.completed(ids, drawn)
 
-    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completed]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
         """The model's turn in pieces of text, and last the whole of it; calls come with the whole alone.
 
         Raises:
@@ -183,13 +183,20 @@ class _Exchange:
         prompt, previous = self.prompt, self._previous
         if previous is None:
             return await self.tokenised(self.codec.render(prompt.messages, prompt.tools))
-        (end,) = await self.tokenised((Piece(self.codec.stop, control=True),))
-        closed = previous.completion_ids[-1] == end
-        added = await self.tokenised(self.codec.suffix(prompt.messages[prompt.covered :], closed=closed))
+        answer, *since = prompt.messages[prompt.covered - 1 :]
+        ended = await self._ended(previous.completion_ids[-1])
+        added = await self.tokenised(self.codec.suffix(answer, since, ended=ended))
         return (*previous.prompt_ids, *previous.completion_ids, *added)
 
+    async def _ended(self, last: int) -> str | None:
+        """Which of the codec's stops a turn ended with; None where it was cut off."""
+        for stop in self.codec.stops:
+            if await self._tokens([stop], special=True) == (last,):
+                return stop
+        return None
+
     def body(self, ids: Sequence[int]) -> JsonObject:
-        return completion_body(ids, self.prompt.sampling, self.prompt.spec.adapter, self._grammar())
+        return completion_body(ids, self.prompt.sampling, self.prompt.spec.adapter, self._grammar(), self.codec.marks)
 
     def completed(self, ids: tuple[int, ...], drawn: _Drawn) -> Completed:
         if drawn.ending is None:
@@ -199,12 +206,13 @@ class _Exchange:
         if drawn.evaluated != len(ids):
             raise self.fail(f"it was sent {len(ids)} tokens and read {drawn.evaluated}")
         before = sum(len(message.tool_calls) for message in self.prompt.messages)
-        message = self.codec.parse(drawn.text, before)
+        said = self.codec.parse(drawn.text, self.prompt.tools, before)
         # A token that ends within a character is given no probability: it is not known then which one has which.
         logprobs = tuple(drawn.logprobs) if len(drawn.logprobs) == len(drawn.ids) else ()
-        whole = "tool_calls" if message.tool_calls else "stop"
+        whole = "tool_calls" if said.message.tool_calls else "stop"
         return Completed(
-            message=message,
+            message=said.message,
+            reasoning=said.thought,
             finish_reason="length" if drawn.ending == "limit" else whole,
             usage=Usage(prompt_tokens=len(ids), completion_tokens=len(drawn.ids)),
             sampled=Sampled(prompt_ids=ids, completion_ids=tuple(drawn.ids), logprobs=logprobs),

@@ -1,11 +1,13 @@
 """GBNF, the grammars that llama.cpp holds decoding to, made from JSON Schemas."""
 
 import json
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from practicum.codecs.schemas import Schemas, choices, kind, properties, required
 from practicum.contracts.base import JsonObject
+from practicum.contracts.tools import Tool
 
 _BASE = r"""
 ws ::= " "?
@@ -29,6 +31,34 @@ def literal(text: str) -> str:
     """A GBNF literal that matches exactly this text."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+
+
+def words(mark: str) -> str:
+    """Text with any character that holds nothing that reads as the first two letters of a mark."""
+    first, second = (f"\\{letter}" if letter in r"[]\^-" else letter for letter in mark[:2])
+    return rf"[^{first}\x00-\x20] ([^{first}\x00] | {literal(mark[0])} [^{second}\x00])*"
+
+
+def thought(opening: str, closing: str) -> str:
+    """What a model thinks before it speaks, if it thinks."""
+    return rf"({literal(opening)} ([^<\x00] | {literal('<')} [^/\x00])* {literal(closing)} [\n ]*)?"
+
+
+def object_call(grammar: "Grammar", tools: Sequence[Tool], arguments: str = "arguments") -> str:
+    """Add the rules of a call as a JSON object, its name first, and return the name of the first.
+
+    Args:
+        grammar: in the making.
+        tools: of which one is called.
+        arguments: how the member with the arguments is called.
+    """
+    bodies = [
+        f"{literal(json.dumps(tool.name) + ',')} ws {literal(json.dumps(arguments) + ':')} ws "
+        + grammar.arguments(f"tool-{index}", tool.input_schema)
+        for index, tool in enumerate(tools)
+    ]
+    grammar.add("tool", " | ".join(bodies))
+    return grammar.add("object-call", f'{literal("{" + json.dumps("name") + ":")} ws tool "}}"')
 
 
 class Grammar:

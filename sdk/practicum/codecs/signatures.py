@@ -5,6 +5,7 @@ import json
 from pydantic import JsonValue
 
 from practicum.codecs.schemas import Schemas, choices, kind, properties, required
+from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Tool
 
 _WORDS = {"string": "str", "integer": "int", "number": "num", "boolean": "bool", "object": "object", "null": "null"}
@@ -21,6 +22,11 @@ def signature(tool: Tool) -> str:
     """
     schemas = Schemas(tool.input_schema)
     return f"{tool.name}({_fields(schemas, tool.input_schema, 0)})"
+
+
+def function_of(tool: Tool) -> JsonObject:
+    """A tool in full: name, description and the schema of its arguments."""
+    return {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
 
 
 def _fields(schemas: Schemas, schema: JsonValue, depth: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from practicum.codecs.codec import Piece
+from practicum.codecs.codec import Turn, ended_by
 from practicum.contracts.base import utc_now
 from practicum.contracts.episodes import (
     CallReceipt,
@@ -100,10 +100,11 @@ class Attempt:
         """
         if not drawn.ids or len(drawn.ids) != len(drawn.logprobs):
             raise RuntimeError(f"{len(drawn.ids)} tokens were drawn with {len(drawn.logprobs)} logprobs.")
-        message = self._codec.parse(self._sampler.text(drawn.ids), len(self._invocations))
+        said = self._codec.parse(self._sampler.text(drawn.ids), self._tools, len(self._invocations))
+        message = said.message
         usage = Usage(prompt_tokens=len(self.prompt), completion_tokens=len(drawn.ids))
         step = len(self._calls)
-        self._calls.append(self._recorded(message, drawn, usage, began=began, seconds=seconds))
+        self._calls.append(self._recorded(said, drawn, usage, began=began, seconds=seconds))
         self._messages.append(message)
         self._told = []
         calls = tuple(
@@ -196,9 +197,8 @@ class Attempt:
         last = self._calls[-1].sampled
         if last is None:
             raise RuntimeError("A turn was recorded without its tokens.")
-        (stop,) = self._sampler.tokenise((Piece(self._codec.stop, control=True),))
-        closed = last.completion_ids[-1] == stop
-        added = self._sampler.tokenise(self._codec.suffix(self._told, closed=closed))
+        ended = ended_by(self._codec, last.completion_ids[-1], self._sampler.tokenise)
+        added = self._sampler.tokenise(self._codec.suffix(self._messages_turn(), self._told, ended=ended))
         self._messages += self._told
         self.prompt = (*last.prompt_ids, *last.completion_ids, *added)
 
@@ -208,8 +208,8 @@ class Attempt:
     def _key(self, due: Invoke) -> str:
         return f"{self.name}/{due.step}/{due.call}"
 
-    def _recorded(self, message: Message, drawn: Drawn, usage: Usage, *, began: datetime, seconds: float) -> ModelCall:
-        whole = "tool_calls" if message.tool_calls else "stop"
+    def _recorded(self, said: Turn, drawn: Drawn, usage: Usage, *, began: datetime, seconds: float) -> ModelCall:
+        whole = "tool_calls" if said.message.tool_calls else "stop"
         return ModelCall(
             id=f"{self.name}/{len(self._calls)}",
             step=len(self._calls),
@@ -218,7 +218,8 @@ class Attempt:
             messages=tuple(self._messages),
             tools=self._definitions,
             sampling=Sampling(temperature=self._sampler.temperature, top_p=1.0),
-            response=message,
+            response=said.message,
+            reasoning=said.thought,
             finish_reason=whole if drawn.closed else "length",
             usage=usage,
             sampled=Sampled(prompt_ids=self.prompt, completion_ids=drawn.ids, logprobs=drawn.logprobs),

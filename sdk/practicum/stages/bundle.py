@@ -75,8 +75,8 @@ class Bundle(Value):
         parent: digest of the bundle that it went on from.
         codec: the dialect it was trained in.
         template_hash: of that codec at the time; a server with another one must refuse the bundle.
-        stop: the control token that ends a turn.
-        stop_ids: that token's ids.
+        stop: the control token that usually ends a turn.
+        stop_ids: ids of all that do, this one first.
         system: system message before the tasks; None where it is the gateway's own.
         sources: what was learned from, replayed rows included.
         settings: the settings of the stage, whole.

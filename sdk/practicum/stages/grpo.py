@@ -69,7 +69,7 @@ def train_grpo(
         settle(settings.seed, settings.threads)
         loaded = load_bundle(start, parent, cache, settings.precision)
         if replay is not None:
-            check_rows(replay.rows, vocabulary=loaded.vocabulary, context=loaded.context, stops={loaded.stop})
+            check_rows(replay.rows, vocabulary=loaded.vocabulary, context=loaded.context, stops=loaded.stops)
         with Practices(suite, min(settings.seats, settings.groups * settings.group_size)) as practices:
             gym = _Gym(suite, tasks, practices, loaded, settings, parent, replay)
             steps, course = _train(run, gym, listener)

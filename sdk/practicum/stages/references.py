@@ -180,7 +180,7 @@ class _Record:
 
 
 def _spelled(call: ModelCall, tools: Sequence[Tool], codec: Codec, spell: Spell) -> ModelCall:
-    said = spell(codec.turn(call.response)) if call.response is not None else ()
+    said = spell(codec.turn(call.response, call.reasoning)) if call.response is not None else ()
     sampled = Sampled(
         prompt_ids=spell(codec.render(call.messages, tools)), completion_ids=said, logprobs=tuple(0.0 for _ in said)
     )

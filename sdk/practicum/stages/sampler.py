@@ -50,7 +50,7 @@ class Sampler(Protocol):
         ...
 
     def text(self, ids: Sequence[int]) -> str:
-        """What sampled tokens say, without control tokens."""
+        """What sampled tokens say, without control tokens other than the marks that its codec reads."""
         ...
 
     def sample(self, prompts: Sequence[tuple[int, ...]]) -> tuple[Drawn, ...]:

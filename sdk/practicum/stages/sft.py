@@ -101,7 +101,7 @@ def _plan(rows: Rows, base: Base, settings: SftSettings, codec: str) -> JsonObje
 
 
 def _check(rows: Rows, loaded: Loaded, settings: SftSettings) -> None:
-    check_rows(rows.rows, vocabulary=loaded.vocabulary, context=loaded.context, stops={loaded.stop})
+    check_rows(rows.rows, vocabulary=loaded.vocabulary, context=loaded.context, stops=loaded.stops)
     if settings.system is None:
         return
     first = rows.rows[0].input_ids

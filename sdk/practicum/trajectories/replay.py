@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from practicum.codecs.bodies import HASHED, chat_body, completion_body, sent
-from practicum.codecs.codec import Codec, Piece
+from practicum.codecs.codec import Codec, Piece, ended_by
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject, Value
 from practicum.contracts.models import ModelCall, ModelSpec, Provider, Sampled, Sent
@@ -148,7 +148,7 @@ def _same_completion(call: ModelCall, kept: Sent) -> None:
     if call.sampled is None:
         raise _Unknown("the ids of its prompt are not kept")
     grammar = _codec(kept).grammar(_tools(call)) if call.constrained else None
-    body = completion_body(call.sampled.prompt_ids, call.sampling, kept.adapter, grammar)
+    body = completion_body(call.sampled.prompt_ids, call.sampling, kept.adapter, grammar, _codec(kept).marks)
     _compare(kept, sent(_spec(call, kept), body))
 
 
@@ -178,9 +178,9 @@ def _rendered(call: ModelCall, kept: Sent, calls: Mapping[str, ModelCall], token
     previous: Sampled | None = None if before is None else before.sampled
     if before is None or previous is None:
         raise _Unknown(f"the tokens of {kept.continued}, which it continued, are not in the record")
-    (end,) = tokenise((Piece(codec.stop, control=True),))
-    added = call.messages[len(before.messages) + 1 :]
-    suffix = tokenise(codec.suffix(added, closed=previous.completion_ids[-1] == end))
+    answer, *added = call.messages[len(before.messages) :]
+    ended = ended_by(codec, previous.completion_ids[-1], tokenise)
+    suffix = tokenise(codec.suffix(answer, added, ended=ended))
     return (*previous.prompt_ids, *previous.completion_ids, *suffix)
 
 

@@ -92,7 +92,7 @@ class Hands:
             parent=parent,
             codec=CODEC.name,
             template_hash=self.template,
-            stop=CODEC.stop,
+            stop=CODEC.stops[0],
             stop_ids=(2,),
             system=settings.system,
             sources=sources,

@@ -88,7 +88,9 @@ async def test_a_conversation_goes_on_with_the_very_tokens_it_had(llama: str, pr
     # The first prompt is what a trainer would render; the second is the first, what was drawn, and what was said since.
     spec, codec = _spec(llama, 1.0), ChatMLCompact()
     assert first.sampled.prompt_ids == await provider.tokenise(spec, codec.render(ASKED, TOOLS))
-    assert second.sampled.prompt_ids == before + await provider.tokenise(spec, codec.suffix((result,), closed=True))
+    assert second.sampled.prompt_ids == before + await provider.tokenise(
+        spec, codec.suffix(first.message, (result,), ended=codec.stops[0])
+    )
     # And both can be asked again from the record alone, token by token.
     asked = begun(Prompt(_spec(llama, 1.0), ASKED, TOOLS, GREEDY), step=0, attempt=1).model_copy(update={"id": "one"})
     calls = (answered(asked, first, 1.0), answered(begun(goes_on, step=1, attempt=1), second, 1.0))
@@ -124,7 +126,7 @@ async def test_a_grammar_forces_a_call_where_words_are_shut_out(llama: str) -> N
     async with httpx.AsyncClient(timeout=60) as client:
         for seed in (5, 6, 7):
             answer = (await client.post(f"{llama}/completion", json={**body, "seed": seed})).json()
-            (call,) = ChatMLCompact().parse(answer["content"], 0).tool_calls
+            (call,) = ChatMLCompact().parse(answer["content"], TOOLS, 0).message.tool_calls
             assert call.malformed is None or answer["stop_type"] == "limit"
 
 

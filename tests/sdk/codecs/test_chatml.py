@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from practicum.codecs.chatml import ChatMLCompact
-from practicum.codecs.codec import text_of
+from practicum.codecs.codec import Turn, text_of
 from practicum.codecs.registry import codec_named
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.tools import Effect, Tool
@@ -96,7 +96,7 @@ def others(draw: st.DrawFn) -> Message:
 @given(assistants())
 def test_a_turn_reads_back_as_it_was_written(message: Message) -> None:
     text = text_of(CODEC.turn(message)).removesuffix("<|im_end|>")
-    assert CODEC.parse(text, 0) == message
+    assert CODEC.parse(text, (ORDER,), 0) == Turn(message)
 
 
 @given(st.lists(others() | assistants(), max_size=5), assistants(), st.lists(others() | assistants(), max_size=4))
@@ -104,14 +104,16 @@ def test_a_conversation_that_goes_on_keeps_every_piece_it_had(
     before: list[Message], answer: Message, after: list[Message]
 ) -> None:
     opening = (Message(role="user", content="Do it."), *before)
-    grown = CODEC.render(opening, (ORDER,)) + CODEC.turn(answer) + CODEC.suffix(after, closed=True)
+    grown = CODEC.render(opening, (ORDER,)) + CODEC.turn(answer) + CODEC.suffix(answer, after, ended=CODEC.stops[0])
     assert grown == CODEC.render((*opening, answer, *after), (ORDER,))
 
 
 def test_a_turn_that_was_cut_off_is_closed_before_the_conversation_goes_on() -> None:
     after = (Message(role="user", content="Go on."),)
-    assert CODEC.suffix(after, closed=False)[1:] == CODEC.suffix(after, closed=True)
-    assert CODEC.suffix(after, closed=False)[0].text == CODEC.stop
+    answer = Message(role="assistant", content="I")
+    cut = CODEC.suffix(answer, after, ended=None)
+    assert cut[1:] == CODEC.suffix(answer, after, ended=CODEC.stops[0])
+    assert cut[0].text == CODEC.stops[0]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_a_turn_that_was_cut_off_is_closed_before_the_conversation_goes_on() -> 
     ],
 )
 def test_what_cannot_be_read_is_kept_as_it_was_sampled(text: str) -> None:
-    (call,) = CODEC.parse(text, 3).tool_calls
+    (call,) = CODEC.parse(text, (), 3).message.tool_calls
     assert call.malformed == text
     assert call.arguments == {}
     assert call.id == "call_4"
@@ -136,13 +138,13 @@ def test_what_cannot_be_read_is_kept_as_it_was_sampled(text: str) -> None:
 
 
 def test_the_name_of_a_malformed_call_is_told_where_it_can_be_read() -> None:
-    (call,) = CODEC.parse('<tool_call>{"name": "erp_get_order", "arguments": {', 0).tool_calls
+    (call,) = CODEC.parse('<tool_call>{"name": "erp_get_order", "arguments": {', (), 0).message.tool_calls
     assert call.name == "erp_get_order"
 
 
 def test_one_bad_call_does_not_spoil_its_neighbours() -> None:
     good = '<tool_call>{"name":"a","arguments":{}}</tool_call>'
-    message = CODEC.parse(f"First.\n{good}\n<tool_call>{{broken\n{good}", 0)
+    message = CODEC.parse(f"First.\n{good}\n<tool_call>{{broken\n{good}", (), 0).message
     assert message.content == "First."
     assert [(call.name, call.malformed is None) for call in message.tool_calls] == [
         ("a", True),
@@ -154,7 +156,7 @@ def test_one_bad_call_does_not_spoil_its_neighbours() -> None:
 def test_a_tag_within_an_argument_is_text() -> None:
     note = "ends with </tool_call> and <tool_call>"
     written = json.dumps({"name": "crm_add_note", "arguments": {"text": note}})
-    (call,) = CODEC.parse(f"<tool_call>{written}</tool_call>", 0).tool_calls
+    (call,) = CODEC.parse(f"<tool_call>{written}</tool_call>", (), 0).message.tool_calls
     assert call.arguments == {"text": note}
 
 

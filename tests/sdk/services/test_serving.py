@@ -87,7 +87,7 @@ def bundle(
         base=Base(name=base, path="/elsewhere", digest="b" * 64),
         codec=CODEC.name,
         template_hash=template,
-        stop=CODEC.stop,
+        stop=CODEC.stops[0],
         stop_ids=(2,),
         system="Do the task by calling tools, then say what you did.",
         sources=(Source(kind="dataset", name="rows", digest="c" * 64),),

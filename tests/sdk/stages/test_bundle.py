@@ -47,7 +47,7 @@ def a_manifest(base: Base, files: dict[str, str]) -> Bundle:
         base=base,
         codec=codec.name,
         template_hash=codec.template_hash,
-        stop=codec.stop,
+        stop=codec.stops[0],
         stop_ids=(2,),
         system="Be kind.",
         sources=(Source(kind="dataset", name="d", digest="0"),),

@@ -63,7 +63,7 @@ def test_the_record_is_what_the_gateway_would_write() -> None:
 def test_the_tokens_decoded_are_the_conversation_as_the_codec_writes_it() -> None:
     for one in played(clerk({"darken": "house_on"}, 0.5, 2)):
         (row,) = token_rows(one.trajectory)
-        following = text_of(LETTERS.codec.suffix((), closed=True))
+        following = text_of(LETTERS.codec.suffix(Message(role="assistant"), (), ended=LETTERS.codec.stops[0]))
         assert LETTERS.whole(row.input_ids) + following == text_of(LETTERS.codec.render(one.trajectory.messages, TOOLS))
 
 
@@ -121,7 +121,7 @@ def test_a_turn_cut_off_within_a_call_is_closed_by_what_follows() -> None:
 
     record = played(say, TASKS[:1])[0].trajectory
     (row,) = token_rows(record)
-    assert LETTERS.codec.stop not in LETTERS.text(row.input_ids)
+    assert LETTERS.codec.stops[0] not in LETTERS.text(row.input_ids)
     stop = LETTERS.tokenise(LETTERS.codec.turn(says("")))[-1]
     ends = [label for token, label in zip(row.input_ids, row.labels, strict=True) if token == stop]
     assert ends == [-100, -100, -100, -100, stop]  # system, user, the cut turn, its answer; the last the model drew

@@ -80,7 +80,7 @@ async def test_what_the_model_says_is_read_back_as_the_reference_said_it() -> No
     for trajectory in await solved():
         for call in trajectory.model_calls:
             assert call.response is not None
-            read = codec.parse(letters.text(letters.tokenise(codec.turn(call.response))), 0)
+            read = codec.parse(letters.text(letters.tokenise(codec.turn(call.response))), (), 0).message
             assert (read.content, [(one.name, one.arguments) for one in read.tool_calls]) == (
                 call.response.content,
                 [(one.name, one.arguments) for one in call.response.tool_calls],

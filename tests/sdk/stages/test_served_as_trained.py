@@ -71,7 +71,7 @@ def write_base(loaded: Loaded, path: Path) -> None:
     writer.add_token_list([f"w{number}" for number in range(config.vocab_size)])
     writer.add_token_types([1] * config.vocab_size)
     writer.add_token_merges(["w 0"])
-    writer.add_eos_token_id(loaded.stop)
+    writer.add_eos_token_id(loaded.stops[0])
     writer.add_tensor("token_embd.weight", weights["model.embed_tokens.weight"])
     writer.add_tensor("output_norm.weight", weights["model.norm.weight"])
     for layer in range(config.num_hidden_layers):

@@ -136,7 +136,7 @@ def test_a_row_without_a_trainable_token_is_refused(taught: School) -> None:
     rows = read_rows(taught.dataset, loaded.codec).rows
     mute = rows[1].model_copy(update={"labels": (-100,) * len(rows[1].labels)})
     with pytest.raises(RequestError, match="1 of 2 rows cannot be trained on: episode episode-1, step 0: it holds no"):
-        check_rows([rows[0], mute], vocabulary=loaded.vocabulary, context=loaded.context, stops={loaded.stop})
+        check_rows([rows[0], mute], vocabulary=loaded.vocabulary, context=loaded.context, stops=loaded.stops)
 
 
 def test_training_begins_with_no_such_row_in_its_dataset(taught: School, tmp_path: Path) -> None:

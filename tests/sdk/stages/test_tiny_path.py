@@ -6,6 +6,7 @@ import pytest
 
 from practicum.codecs.codec import text_of
 from practicum.contracts.evaluation import EvaluationReport
+from practicum.contracts.messages import Message
 from practicum.contracts.promotion import PromotionRequest
 from practicum.errors import ConflictError
 from practicum.evaluation import compare
@@ -82,7 +83,7 @@ def test_the_rows_decoded_are_the_recorded_conversations(tmp_path: Path) -> None
     loaded = load(taught.base)
     rows = read_rows(taught.dataset, loaded.codec)
     assert len(rows.rows) == len(taught.played)
-    following = text_of(loaded.codec.suffix((), closed=True))
+    following = text_of(loaded.codec.suffix(Message(role="assistant"), (), ended=loaded.codec.stops[0]))
     for row, one in zip(rows.rows, taught.played, strict=True):
         messages = one.trajectory.messages
         text: str = loaded.tokenizer.decode(list(row.input_ids), skip_special_tokens=False)

@@ -31,7 +31,7 @@ def toy(pieces: Sequence[Piece]) -> tuple[int, ...]:
     )
 
 
-END = toy((Piece(CODEC.stop, control=True),))
+END = toy((Piece(CODEC.stops[0], control=True),))
 
 
 def chat_call() -> ModelCall:
@@ -43,7 +43,7 @@ def llama_calls() -> tuple[ModelCall, ModelCall]:
     """A turn rendered whole, and one that goes on from its very tokens."""
     first_ids = toy(CODEC.render((SYSTEM, TASK), ()))
     drawn = (5, *END)
-    second_ids = (*first_ids, *drawn, *toy(CODEC.suffix((RESULT,), closed=True)))
+    second_ids = (*first_ids, *drawn, *toy(CODEC.suffix(CALL, (RESULT,), ended=CODEC.stops[0])))
     common: dict[str, Any] = {"sampling": SAMPLING, "template_hash": CODEC.template_hash}
 
     def asked(ids: tuple[int, ...], continued: str | None) -> Any:

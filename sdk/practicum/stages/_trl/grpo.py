@@ -188,7 +188,7 @@ def _over(ids: Any, completion: Any) -> Any:
 def _reference(loaded: Loaded, frozen: Any) -> AbstractContextManager[Loaded]:
     """The model as it was when the stage started."""
     if loaded.kind is Kind.FULL:
-        return nullcontext(Loaded(frozen, loaded.tokenizer, loaded.codec, loaded.stop, loaded.precision))
+        return nullcontext(Loaded(frozen, loaded.tokenizer, loaded.codec, loaded.stops, loaded.precision))
     return _Switched(loaded)
 
 

@@ -23,14 +23,14 @@ class Loaded:
         model: of transformers, or of peft around one.
         tokenizer: of transformers.
         codec: in which it is spoken to.
-        stop: id of the token that ends a turn.
+        stops: ids of the tokens that end a turn, the usual one first.
         precision: in which numbers it computes.
     """
 
     model: Any
     tokenizer: Any
     codec: Codec
-    stop: int
+    stops: tuple[int, ...]
     precision: Precision
 
     @property
@@ -127,10 +127,10 @@ def load_base(
             model = libraries.peft().PeftModel.from_pretrained(model, adapter, is_trainable=True)
         elif lora is not None:
             model = _with_adapter(model, lora)
-    stop = _control(tokenizer, codec, codec.stop)
+    stops = tuple(_control(tokenizer, codec, stop) for stop in codec.stops)
     if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(stop)
-    return Loaded(model, tokenizer, codec, stop, precision)
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(stops[0])
+    return Loaded(model, tokenizer, codec, stops, precision)
 
 
 def tokenise(loaded: Loaded, pieces: Sequence[Piece]) -> tuple[int, ...]:

@@ -90,10 +90,11 @@ class LocalPolicy:
         return tuple(token for piece in pieces for token in self._pieces[piece])
 
     def text(self, ids: Sequence[int]) -> str:
-        """What sampled tokens say, without control tokens."""
-        text: str = self._loaded.tokenizer.decode(
-            list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
+        """What sampled tokens say, without control tokens other than the marks that its codec reads."""
+        tokenizer = self._loaded.tokenizer
+        silent = set(tokenizer.all_special_ids) - set(tokenizer.convert_tokens_to_ids(list(self.codec.marks)))
+        kept = [token for token in ids if token not in silent]
+        text: str = tokenizer.decode(kept, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
 
     def sample(self, prompts: Sequence[tuple[int, ...]]) -> tuple[Drawn, ...]:
@@ -136,7 +137,7 @@ class LocalPolicy:
         for turn, token, logprob in zip(turns, found, likely, strict=True):
             turn.ids.append(token)
             turn.logprobs.append(logprob)
-            turn.closed = token == self._loaded.stop
+            turn.closed = token in self._loaded.stops
 
     def _read(self, prompts: Sequence[tuple[int, ...]]) -> tuple[Memory, list[int], Any]:
         """Read what is new in the prompts: where they are remembered, their rows, and the logits after each."""
