@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.runners import Runner
 from practicum.contracts.episodes import Episode
@@ -66,10 +66,11 @@ def made(trajectory: Trajectory) -> list[Any]:
 def spoken(told: str) -> str:
     """A tool's message, and every text in it where it is JSON."""
     try:
-        read: Any = json.loads(told)
+        read: object = json.loads(told)
     except ValueError:
         return told
-    return told + "".join(str(part) for part in read.values()) if isinstance(read, dict) else told
+    parts = cast("dict[str, object]", read).values() if isinstance(read, dict) else ()
+    return "".join((told, *(str(part) for part in parts)))
 
 
 def turns(trajectory: Trajectory) -> list[Any]:
