@@ -3,18 +3,21 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
+from pydantic import AwareDatetime
 
 from practicum.contracts.access import Role
 from practicum.contracts.base import Value
 from practicum.contracts.checks import ModelCheck
 from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, reference
+from practicum.contracts.outcomes import VersionOutcomes
 from practicum.contracts.promotion import Promotion, PromotionRequest
 from practicum.contracts.routing import Fallbacks, Split
 from practicum.errors import RequestError
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 from practicum_gateway.http.problems import documented
+from practicum_gateway.record.outcomes import outcomes_of
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 
@@ -82,6 +85,19 @@ async def list_versions(alias: str, house: Services, caller: Caller) -> tuple[Mo
     """The versions of an alias, newest first."""
     caller.require(Role.DEVELOPER, to="see the versions of models")
     return await house.registry.versions(alias)
+
+
+@router.get("/{alias}/outcomes")
+async def list_outcomes(
+    alias: str,
+    house: Services,
+    caller: Caller,
+    since: Annotated[AwareDatetime | None, Query(description="Only episodes that began then or later.")] = None,
+) -> tuple[VersionOutcomes, ...]:
+    """What came of the live episodes of an alias, counted by the version that each drew."""
+    caller.require(Role.DEVELOPER, to="see how models do")
+    await house.registry.info(alias)
+    return await outcomes_of(house.store, alias, since)
 
 
 @router.post("/{alias}/versions", status_code=201, responses=documented(409, 502))

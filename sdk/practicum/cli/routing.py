@@ -6,8 +6,9 @@ import typer
 
 from practicum.cli.connection import connect
 from practicum.cli.exits import FAILED
-from practicum.cli.output import JsonOption, say, show_json, show_table
+from practicum.cli.output import JsonOption, moment, say, show_json, show_table
 from practicum.cli.versions import AliasArgument
+from practicum.evaluation import estimate_text, gap_text, split_report
 
 _ABLE = {True: "yes", False: "no", None: "?"}
 
@@ -19,7 +20,8 @@ def commands(app: typer.Typer) -> None:
         app: the commands about models.
     """
     app.command(
-        epilog="**Example:** `practicum models split support v6=90 v7=10`\n\n"
+        epilog="**Examples:**\n\n`practicum models split support v6=90 v7=10`\n\n"
+        "`practicum models split support --show`\n\n"
         "`promote` ends it, with either version; `rollback` brings back what stood before."
     )(split)
     app.command(
@@ -31,10 +33,17 @@ def commands(app: typer.Typer) -> None:
 
 def split(
     alias: AliasArgument,
-    weights: Annotated[list[str], typer.Argument(help="VERSION=WEIGHT, at least twice.")],
+    weights: Annotated[list[str] | None, typer.Argument(help="VERSION=WEIGHT, at least twice.")] = None,
+    show: Annotated[bool, typer.Option("--show", help="Show how the sides do, and split nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Have several versions answer, by weight: an episode draws one and keeps it, a user of chat calls too."""
+    if bool(weights) == show:
+        raise typer.BadParameter("Give each version its weight, or --show.", param_hint="WEIGHTS")
+    if show:
+        _show_sides(alias, as_json=as_json)
+        return
+    weights = weights or []
     shares = dict(map(_share, weights))
     if len(shares) < len(weights):
         raise typer.BadParameter("A version stands there twice.", param_hint="WEIGHTS")
@@ -84,6 +93,35 @@ def check(
         )
     if not found.healthy:
         raise typer.Exit(FAILED)
+
+
+def _show_sides(alias: str, *, as_json: bool) -> None:
+    """How the versions of an alias do by the rewards of their live episodes, since it was split."""
+    with connect() as client:
+        done = client.models.promotions(alias)[0]
+        outcomes = client.models.outcomes(alias, since=done.at if done.split else None)
+    report = split_report(done, outcomes)
+    if as_json:
+        show_json(report)
+        return
+    say(f"Split since {moment(report.since)}." if report.since else "It is not split: these are all its live episodes.")
+    show_table(
+        ("version", "weight", "success", "mean reward", "unscored", "running"),
+        (
+            (
+                side.version,
+                report.split.get(side.version),
+                estimate_text(side.success),
+                "beyond 0 to 1" if side.reward is None else estimate_text(side.reward),
+                side.unscored,
+                side.running,
+            )
+            for side in report.sides
+        ),
+        empty="No episode began since.",
+    )
+    for gap in report.gaps:
+        say(gap_text(gap))
 
 
 def _share(text: str) -> tuple[str, int]:

@@ -93,6 +93,7 @@ class AsyncModels(AsyncResource):
     get = AsyncEndpoint(models.get)
     remove = AsyncEndpoint(models.remove)
     versions = AsyncEndpoint(models.versions)
+    outcomes = AsyncEndpoint(models.outcomes)
     add_version = AsyncEndpoint(models.add_version)
     promote = AsyncEndpoint(models.promote)
     rollback = AsyncEndpoint(models.rollback)

@@ -94,6 +94,7 @@ class Models(Resource):
     get = Endpoint(models.get)
     remove = Endpoint(models.remove)
     versions = Endpoint(models.versions)
+    outcomes = Endpoint(models.outcomes)
     add_version = Endpoint(models.add_version)
     promote = Endpoint(models.promote)
     rollback = Endpoint(models.rollback)

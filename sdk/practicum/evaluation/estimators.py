@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Sequence
-from math import comb, sqrt
+from math import comb, hypot, sqrt
 from statistics import NormalDist, fmean, pvariance
 
 from practicum.contracts.evaluation import Estimate
@@ -102,6 +102,24 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
     C(c, k) / C(n, k): S. Yao et al., "tau-bench", arXiv:2406.12045, 2024. Arguments and None as for `pass_at_k`.
     """
     return None if n < k else comb(c, k) / comb(n, k)
+
+
+def unpaired_interval(one: Estimate, other: Estimate) -> tuple[float, float]:
+    """A 95% interval for the difference of two shares of different episodes, the first less the second.
+
+    R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
+    methods", Statistics in Medicine 17 (1998) 873-890, method 10: each share moves to the end of its Wilson interval.
+
+    Raises:
+        ValueError: one of them rests on nothing.
+    """
+    bounds = (one.value, one.low, one.high, other.value, other.low, other.high)
+    if None in bounds:
+        raise ValueError("no interval for a difference of which one side was not observed")
+    value, low, high, its_value, its_low, its_high = (bound or 0.0 for bound in bounds)
+    difference = value - its_value
+    below, above = hypot(value - low, its_high - its_value), hypot(high - value, its_value - its_low)
+    return max(-1.0, difference - below), min(1.0, difference + above)
 
 
 def paired_interval(differences: Sequence[float], seed: int = 0) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Reports and comparisons as plain text for people; for programs they are JSON as they are."""
 
 from practicum.contracts.evaluation import Comparison, Estimate, EvaluationReport
+from practicum.evaluation.online import Gap
 
 
 def estimate_text(estimate: Estimate) -> str:
@@ -39,6 +40,18 @@ def comparison_text(comparison: Comparison) -> str:
     ]
     title = f"{comparison.n} tasks of {comparison.suite}, {comparison.split}, paired"
     return "\n".join((title, *_aligned(rows), *(f"note: {note}" for note in comparison.notes), _verdict(comparison)))
+
+
+def gap_text(gap: Gap) -> str:
+    """A gap in one sentence, with its verdict."""
+    points = f"{_points(gap.difference)} points ({_points(gap.low)} to {_points(gap.high)}, n={gap.n})"
+    if gap.low > 0:
+        verdict = "it does better"
+    elif gap.high < 0:
+        verdict = "it does worse"
+    else:
+        verdict = "not shown to differ"
+    return f"{gap.version} against {gap.against}: {points}, {verdict}."
 
 
 def _verdict(comparison: Comparison) -> str:

@@ -7,7 +7,15 @@ from statistics import fmean
 import pytest
 
 from practicum.contracts.evaluation import Estimate
-from practicum.evaluation import mean_estimate, paired_interval, pass_at_k, pass_hat_k, success_rate, wilson
+from practicum.evaluation import (
+    mean_estimate,
+    paired_interval,
+    pass_at_k,
+    pass_hat_k,
+    success_rate,
+    unpaired_interval,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +46,25 @@ def test_nothing_counted_is_nothing_not_zero() -> None:
     assert mean_estimate([0.0, 0.5, 1.0, 0.5]) == Estimate(
         n=4, value=0.5, low=wilson(0.5, 4)[0], high=wilson(0.5, 4)[1]
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "low", "high"),
+    [  # Newcombe (1998), table II, method 10
+        ((56, 70), (48, 80), 0.0524, 0.3339),
+        ((9, 10), (3, 10), 0.1705, 0.8090),
+        ((6, 7), (2, 7), 0.0582, 0.8062),
+        ((10, 10), (0, 10), 0.6075, 1.0),
+    ],
+)
+def test_the_difference_of_two_shares_as_published(
+    one: tuple[int, int], other: tuple[int, int], low: float, high: float
+) -> None:
+    sides = [mean_estimate([1.0] * count + [0.0] * (n - count)) for count, n in (one, other)]
+    assert unpaired_interval(*sides) == pytest.approx((low, high), abs=1e-4)
+    assert unpaired_interval(*reversed(sides)) == pytest.approx((-high, -low), abs=1e-4)
+    with pytest.raises(ValueError, match="not observed"):
+        unpaired_interval(sides[0], Estimate(n=0))
 
 
 def test_one_attempt_a_task_is_plain_wilson() -> None:

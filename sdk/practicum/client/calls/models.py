@@ -1,6 +1,7 @@
 """Calls about models."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from pydantic import ConfigDict
 
@@ -10,6 +11,7 @@ from practicum.contracts.checks import ModelCheck
 from practicum.contracts.comparison import ModelComparison
 from practicum.contracts.evaluation import EvaluationReport
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, parted
+from practicum.contracts.outcomes import VersionOutcomes
 from practicum.contracts.promotion import Promotion, PromotionRequest
 from practicum.contracts.routing import Fallbacks, Split
 
@@ -47,6 +49,22 @@ def get(name: str) -> Call[ModelInfo]:
         NotFoundError: there is no such alias or version.
     """
     return Call("GET", path("/v1/models/{}", name), read(ModelInfo))
+
+
+def outcomes(alias: str, *, since: datetime | None = None) -> Call[list[VersionOutcomes]]:
+    """What came of the live episodes of an alias, counted by the version that each drew.
+
+    `practicum.evaluation.sides_of` makes estimates with intervals of them.
+
+    Args:
+        alias: the model.
+        since: only episodes that began then or later, such as when it was split.
+
+    Raises:
+        NotFoundError: there is no such alias.
+    """
+    asked = query(since=None if since is None else since.isoformat())
+    return Call("GET", path("/v1/models/{}/outcomes", alias), read(list[VersionOutcomes]), query=asked)
 
 
 def compare(spec: ModelSpec) -> Call[ModelComparison]:
