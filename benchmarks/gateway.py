@@ -5,8 +5,9 @@
 Every service is a fresh process, the ways to the system are measured in turns, and the load generator, a process of its
 own too, speaks HTTP with next to no work of its own: no peer's client is measured. Through the gateway all is on: an
 episode's key, rules that look at arguments, validation, the ledger, the record and the audit log, on the disk before
-the answer is given. Shown are medians over the turns; ratios are medians of the ratios of the turns. Throughput is what
-a second of a service's CPU answers: it is the same whatever else the machine does, and wall clock is shown beside it.
+the answer is given; once more it is asked over MCP, as FastMCP is. Shown are medians over the turns; ratios are medians
+of the ratios of the turns. Throughput is what a second of a service's CPU answers: it is the same whatever else the
+machine does, and wall clock is shown beside it.
 FastMCP and ContextForge run in interpreters of their own: those given, or ones that are made for this run. Exits with 1
 if a promise is missed.
 """
@@ -27,6 +28,7 @@ from benchmarks.services import Service, interpreter, load
 
 MANY, MOST = 64, 200
 _WARM = 100
+_OVER_MCP = "  over MCP"
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ def turn(
         "direct": peers.direct(asked),
         "FastAPI proxy": peers.floor(asked),
         "Practicum": peers.gateway(asked, folder / "ours"),
+        _OVER_MCP: peers.mcp(asked, folder / "mcp"),
     }
     if fastmcp is not None:
         ways["FastMCP"] = peers.fastmcp(asked, fastmcp)
@@ -151,6 +154,9 @@ def _faster(turns: list[dict[str, Measured]], peer: str, least: float) -> list[P
     by_cpu = statistics.median(turn[peer].many_cpu / turn["Practicum"].many_cpu for turn in turns)
     by_clock = statistics.median(_per_second(turn["Practicum"]) / _per_second(turn[peer]) for turn in turns)
     print(f"against {peer}: {by_cpu:.2f} times as much per second of CPU, {by_clock:.2f} times per second")
+    if peer == "FastMCP":
+        over = statistics.median(turn[peer].many_cpu / turn[_OVER_MCP].many_cpu for turn in turns)
+        print(f"over MCP, as {peer}: {over:.2f} times as much per second of CPU")
     return [Promise(what, by_cpu, least=least, unit="times")]
 
 

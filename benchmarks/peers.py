@@ -119,6 +119,14 @@ def gateway(asked: Service, folder: Path) -> Generator[Ours]:
         yield Ours(service, lambda _: [tool_call(key, "orders_get_order", ARGUMENTS)], admin, episode, key)
 
 
+@contextlib.contextmanager
+def mcp(asked: Service, folder: Path) -> Generator[Way]:
+    """This house's gateway once more, by a call of the same tool over streamable HTTP; it keeps no sessions."""
+    with gateway(asked, folder) as ours:
+        headers = {**_MCP, "Authorization": f"Bearer {ours.key}"}
+        yield Way(ours.service, lambda _: [Request("POST", "/mcp", headers, _rpc("orders_get_order"))])
+
+
 def registration(asked: Service) -> dict[str, object]:
     """The system as a connector."""
     return {
