@@ -1,6 +1,8 @@
 """What every test may count on: no setting of the reader's own shell reaches it, and a busy machine is no failure."""
 
+import gc
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -19,6 +21,29 @@ for name in [name for name in os.environ if name.startswith("PRACTICUM_") and na
 # No test speaks to a public server, and to read all the authorities that the world trusts takes each HTTP client 20 ms.
 # This one has signed nothing.
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("authority.pem"))
+
+_LOADED = 200
+"""After so many further modules garbage is no more looked for in what they hold."""
+_kept = 0
+
+
+def pytest_collection_finish() -> None:
+    _keep()
+    gc.set_threshold(7_000, 10, 10)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    if len(sys.modules) > _kept + _LOADED:  # litellm, torch: with the first test that needs them
+        _keep()
+
+
+def _keep() -> None:
+    """Look for garbage, and never again among what is left: code, mostly, of which half a million objects stay."""
+    global _kept  # noqa: PLW0603  # as much as the interpreter's own
+    gc.collect()
+    gc.freeze()
+    _kept = len(sys.modules)
 
 
 @pytest.fixture(scope="session")
