@@ -75,6 +75,7 @@ from practicum_gateway.invocation.pipeline import Pipeline
 from practicum_gateway.invocation.preview import Previews
 from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.models.checks import Checks
+from practicum_gateway.models.completions import CompletionsProvider
 from practicum_gateway.models.embeddings import Embeddings
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
@@ -175,7 +176,8 @@ def _house(
     )
     registry = Registry(store, vault, secrets_outside)
     litellm, llama_cpp = LitellmProvider(timeout_seconds=settings.model_seconds), LlamaCppProvider()
-    providers = {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp}
+    completions = CompletionsProvider()
+    providers = {Provider.LITELLM: litellm, Provider.LLAMA_CPP: llama_cpp, Provider.COMPLETIONS: completions}
     models = Models(registry, providers, telemetry.tracer, meter, content, seconds=settings.model_seconds)
     episodes = Episodes(
         record=record,
@@ -195,6 +197,7 @@ def _house(
         practice=PracticeCopies(catalogue, record),
         examples=Examples(Embeddings(models)),
         meter=meter,
+        tracer=telemetry.tracer,
     )
     approvals.on_answer, approvals.meter = episodes.answered, meter
     return House(
@@ -227,7 +230,7 @@ def _house(
         episodes=episodes,
         chat=Chat(record, models, budgets),
         trajectories=Trajectories(record, ledger),
-        providers=(litellm.close, llama_cpp.aclose),
+        providers=(litellm.close, llama_cpp.aclose, completions.close),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from practicum.contracts.episodes import EpisodeMode, EpisodeRequest
-from practicum.contracts.models import ModelSpec, Provider, reference
+from practicum.contracts.models import ModelSpec, reference
 from practicum.contracts.tools import Tool
 from practicum.errors import RequestError
 from practicum_gateway.models.registry import RegisteredModel, Registry
@@ -84,7 +84,7 @@ async def chosen(registry: Registry, principal: str, request: EpisodeRequest, ep
 
 def _check_form(spec: ModelSpec, other: ModelSpec, name: str) -> None:
     """See that a fallback's calls can be read as those of the model: an episode writes its tools in one form."""
-    if profile_of(spec) is not None and other.provider is Provider.LLAMA_CPP:
+    if profile_of(spec) is not None and other.provider.renders:
         raise RequestError(
             f"'{spec.alias}' has its tools in the form '{profile_of(spec)}', and '{name}' renders them itself.",
             mend="Fall back on a litellm model, or leave `fallback` out.",

@@ -17,9 +17,10 @@ from practicum.codecs.codec import Codec, Piece
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject
 from practicum.contracts.models import ModelSpec, Sampled, Sampling, Usage
-from practicum.errors import ConfigurationError, ModelProviderError, RequestError
+from practicum.errors import ConfigurationError, ModelProviderError
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.provider_errors import asked_wait, kind_of
+from practicum_gateway.models.renderings import Shown, check_held
 
 __all__ = ["DEFAULT_CODEC", "LlamaCppProvider"]
 
@@ -78,16 +79,17 @@ class LlamaCppProvider:
         """
         exchange = self._exchange(prompt)
         ids = await exchange.prompt_ids()
-        drawn, shown = _Drawn(), 0
+        drawn, shown = _Drawn(), Shown(exchange.codec)
         async for chunk in exchange.events("/completion", exchange.body(ids) | {"stream": True}):
             drawn.take(chunk, exchange.fail)
-            visible = exchange.codec.visible(drawn.text)
-            if len(visible) > shown:
-                yield visible[shown:]
-                shown = len(visible)
+            if piece := shown.more(drawn.text):
+                yield piece
         if drawn.ending is None:
             raise exchange.fail("its stream ended before the turn did")
-        yield exchange.completed(ids, drawn)
+        completed = exchange.completed(ids, drawn)
+        if rest := shown.rest(completed.message):
+            yield rest
+        yield completed
 
     async def embed(self, prompt: Prompt, texts: Sequence[str]) -> JsonObject:
         """The vectors of texts as the server answers them, in OpenAI's form.
@@ -114,11 +116,7 @@ class LlamaCppProvider:
                 f"The model '{prompt.spec.alias}' has no base_url.",
                 mend="Register it again with the URL of its llama.cpp server.",
             )
-        if prompt.sampling.holding:
-            raise RequestError(
-                f"The model '{prompt.spec.alias}' cannot be held to {', '.join(prompt.sampling.holding)}.",
-                mend="Leave it out, or ask a model that calls tools natively.",
-            )
+        check_held(prompt)
         codec = codec_named(prompt.spec.codec or DEFAULT_CODEC)
         return _Exchange(client=self._client, url=url.rstrip("/"), prompt=prompt, codec=codec)
 
@@ -212,7 +210,7 @@ class _Exchange:
         whole = "tool_calls" if said.message.tool_calls else "stop"
         return Completed(
             message=said.message,
-            reasoning=said.thought,
+            reasoning=said.thought or None,
             finish_reason="length" if drawn.ending == "limit" else whole,
             usage=Usage(prompt_tokens=len(ids), completion_tokens=len(drawn.ids)),
             sampled=Sampled(prompt_ids=ids, completion_ids=tuple(drawn.ids), logprobs=logprobs),

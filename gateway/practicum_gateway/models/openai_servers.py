@@ -54,7 +54,7 @@ class OpenAIServers:
 
     def __init__(self) -> None:
         """Connect to nothing yet."""
-        self._servers: dict[str, _Server] = {}
+        self._servers: dict[str, Server] = {}
 
     async def complete(self, prompt: Prompt) -> Completed:
         """The model's turn.
@@ -66,7 +66,7 @@ class OpenAIServers:
         body = arriving(body_of(prompt))
         with provider_errors(prompt):
             async with self._server(prompt).asked(_CHAT, body, prompt.api_key) as response:
-                said = await _whole(response)
+                said = await whole(response)
             return replace(read_answer(said, where=prompt.spec.alias), sent=sent(prompt.spec, body))
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completed]:
@@ -80,7 +80,7 @@ class OpenAIServers:
         wish: JsonObject = {**body, "stream": True, "stream_options": {"include_usage": True}}
         with provider_errors(prompt):
             async with self._server(prompt).asked(_CHAT, wish, prompt.api_key) as response:
-                arrived = _events(response)
+                arrived = events_in(response)
                 async for events in arrived:
                     if text := "".join([answer.add(event) or "" for event in events if event != _DONE]):
                         yield text
@@ -104,7 +104,7 @@ class OpenAIServers:
         body: JsonObject = {"model": named, "input": [*texts], "encoding_format": "float"}
         with provider_errors(prompt):
             async with self._server(prompt).asked(_VECTORS, body, prompt.api_key) as response:
-                said = await _whole(response)
+                said = await whole(response)
             try:
                 return _OBJECT.validate_json(said)
             except ValidationError:
@@ -116,18 +116,18 @@ class OpenAIServers:
         for server in servers.values():
             await server.transport.aclose()
 
-    def _server(self, prompt: Prompt) -> "_Server":
+    def _server(self, prompt: Prompt) -> "Server":
         base = prompt.spec.base_url or ""
         server = self._servers.get(base)
         if server is None:
             url = httpx.URL(base)
             paths = {path: url.copy_with(path=url.path.rstrip("/") + path) for path in (_CHAT, _VECTORS)}
-            server = self._servers[base] = _Server(paths, _transport_to(url))
+            server = self._servers[base] = Server(paths, transport_to(url))
         return server
 
 
 @dataclass(frozen=True, slots=True)
-class _Server:
+class Server:
     """One server.
 
     Attributes:
@@ -143,7 +143,7 @@ class _Server:
         """An answer whose head is there, and which is no refusal.
 
         Raises:
-            _RefusalError: it is one.
+            RefusalError: it is one.
             httpx.TransportError: there is none.
         """
         headers = {"Content-Type": "application/json", "Accept": "*/*", "User-Agent": "practicum"}
@@ -154,13 +154,13 @@ class _Server:
         response = await self.transport.handle_async_request(asking)
         try:
             if not response.is_success:
-                raise _RefusalError(await _whole(response), response)
+                raise RefusalError(await whole(response), response)
             yield response
         finally:
             await response.aclose()
 
 
-class _RefusalError(Exception):
+class RefusalError(Exception):
     """A server does not answer; `provider_errors` makes one of the house's errors of it."""
 
     def __init__(self, body: bytes, response: httpx.Response) -> None:
@@ -180,7 +180,7 @@ def _broken_off(answer: StreamedAnswer, response: httpx.Response) -> ModelProvid
     return ModelProviderError(f"The model '{answer.where}' streamed no answer, but {kind[:_SHOWN]}.")
 
 
-async def _whole(response: httpx.Response) -> bytes:
+async def whole(response: httpx.Response) -> bytes:
     """The body of an answer.
 
     Raises:
@@ -194,7 +194,7 @@ async def _whole(response: httpx.Response) -> bytes:
     return bytes(body)
 
 
-async def _events(response: httpx.Response) -> AsyncGenerator[list[bytes]]:
+async def events_in(response: httpx.Response) -> AsyncGenerator[list[bytes]]:
     """The data of the events of a stream, as many at a time as have arrived.
 
     Raises:
@@ -218,7 +218,7 @@ def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
     return aiter(response.stream)  # pyright: ignore[reportArgumentType]
 
 
-def _transport_to(url: httpx.URL) -> httpx.AsyncBaseTransport:
+def transport_to(url: httpx.URL) -> httpx.AsyncBaseTransport:
     """Connections to a server: through a proxy, where the environment names one for it."""
     proxy = getproxies().get(url.scheme)
     if proxy is not None and not proxy_bypass(url.host):

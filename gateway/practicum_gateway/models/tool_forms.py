@@ -42,7 +42,7 @@ def check_profile(spec: ModelSpec) -> None:
     name = spec.tool_profile
     if name is None:
         return
-    if spec.provider is Provider.LLAMA_CPP:
+    if spec.provider.renders:
         raise RequestError(
             f"The codec of '{spec.alias}' renders its tools: tool_profile would do nothing.", mend="Leave it out."
         )
@@ -84,7 +84,7 @@ def too_many(tools: Sequence[Tool], spec: ModelSpec) -> bool:
 
 
 def _written(tools: Sequence[Tool], spec: ModelSpec) -> Iterator[str]:
-    if spec.provider is Provider.LLAMA_CPP:
+    if spec.provider.renders:
         yield text_of(codec_named(spec.codec or DEFAULT_CODEC).render((), tools))
         return
     profile = profile_of(spec)

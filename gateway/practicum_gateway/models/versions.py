@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from practicum.codecs.registry import codec_named
+from practicum.codecs.registry import CODECS, codec_named
 from practicum.contracts.comparison import Difference, differences
 from practicum.contracts.models import ModelInfo, ModelSpec, Provider
 from practicum.errors import ConfigurationError, RequestError
@@ -87,19 +87,42 @@ def check_settings(spec: ModelSpec) -> None:
             raise RequestError(
                 f"The model '{spec.alias}' has no base_url.", mend="Give the URL of its llama.cpp server."
             )
-        if (fault := template_fault(spec)) is not None:
-            raise RequestError(fault, mend="Train it again with this version, or serve it with the one it was for.")
+    elif spec.provider is Provider.COMPLETIONS:
+        _check_completions(spec)
     elif spec.codec is not None or spec.adapter or spec.bundle is not None:
         raise RequestError(
             "A litellm model calls tools natively: codec, adapter and bundle would do nothing.",
-            mend="Leave them out, or use the provider llama_cpp.",
+            mend="Leave them out, or use the provider llama_cpp, or completions for any server of text completions.",
+        )
+    if (fault := template_fault(spec)) is not None:
+        known = f"Use one of: {', '.join(codec.name for codec in CODECS)}."
+        mend = (
+            known if spec.bundle is None else "Train it again with this version, or serve it with the one it was for."
+        )
+        raise RequestError(fault, mend=mend)
+
+
+def _check_completions(spec: ModelSpec) -> None:
+    if spec.base_url is None:
+        raise RequestError(
+            f"The model '{spec.alias}' has no base_url.", mend="Give the URL of its server, up to and with /v1."
+        )
+    if spec.codec is None:
+        raise RequestError(
+            f"The model '{spec.alias}' has no codec, and its server renders nothing.",
+            mend=f"Name the codec of its chat template, one of: {', '.join(codec.name for codec in CODECS)}.",
+        )
+    if spec.adapter:
+        raise RequestError(
+            f"The server of '{spec.alias}' takes no adapter with a request: it would do nothing.",
+            mend="Leave it out; an adapter that the server has loaded has a name of its own, which is the target.",
         )
 
 
 def template_fault(spec: ModelSpec) -> str | None:
     """Why a model would be asked in another dialect than the one it was trained in; None where it would not."""
     name, bundle = spec.codec or DEFAULT_CODEC, spec.bundle
-    if spec.provider is not Provider.LLAMA_CPP:
+    if not spec.provider.renders:
         return None
     try:
         rendered = codec_named(name).template_hash

@@ -70,7 +70,7 @@ class LocalExaminer:
             provider=model.provider,
             target=model.target,
             base_url=local_server(self._state) if local else model.base_url,
-            codec=model.codec if model.provider is Provider.LLAMA_CPP else None,
+            codec=model.codec if model.provider.renders else None,
             constrained=candidate.constrained,
             sampling=model.sampling,
             system=self._path.system,

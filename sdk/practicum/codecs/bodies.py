@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
+from practicum.codecs.codec import Codec
 from practicum.contracts.base import JsonObject
 from practicum.contracts.canonical import canonical
 from practicum.contracts.messages import Message, ToolCall
-from practicum.contracts.models import ModelSpec, Provider, Sampling, Sent
+from practicum.contracts.models import ModelSpec, Sampling, Sent
 
 DEFAULT_CODEC = "chatml-compact"
 """The dialect of a llama.cpp model that was registered without one."""
@@ -111,6 +112,41 @@ def completion_body(
     return body
 
 
+def text_body(
+    target: str, prompt: str | Sequence[int], sampling: Sampling, codec: Codec, stop_ids: Sequence[int] = ()
+) -> JsonObject:
+    """A completion in OpenAI's form, from a rendered text, or from tokens of a server that takes and tells them.
+
+    Args:
+        target: the model as its server names it.
+        prompt: the text, or the tokens.
+        sampling: how tokens are to be drawn.
+        codec: how the model is spoken to.
+        stop_ids: the ids of the codec's stops that the model has, where the prompt is tokens.
+    """
+    drawn = in_force(sampling)
+    body: JsonObject = {
+        "model": target,
+        "prompt": prompt if isinstance(prompt, str) else list(prompt),
+        **drawn.model_dump(mode="json", include={"temperature", "top_p", "max_tokens", "seed"}, exclude_none=True),
+    }
+    if isinstance(prompt, str):
+        body["stop"] = list(codec.stops)
+    else:
+        body |= {
+            "stop_token_ids": list(stop_ids),
+            "logprobs": 1,
+            "return_token_ids": True,
+            "add_special_tokens": False,
+            "top_k": -1,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+        }
+    if codec.marks:
+        body |= {"skip_special_tokens": False, "spaces_between_special_tokens": False}
+    return body
+
+
 def sent(spec: ModelSpec, body: JsonObject, *, continued: str | None = None) -> Sent:
     """What the record keeps of a request.
 
@@ -125,7 +161,7 @@ def sent(spec: ModelSpec, body: JsonObject, *, continued: str | None = None) -> 
     return Sent(
         provider=spec.provider,
         target=spec.target,
-        codec=(spec.codec or DEFAULT_CODEC) if spec.provider is Provider.LLAMA_CPP else None,
+        codec=(spec.codec or DEFAULT_CODEC) if spec.provider.renders else None,
         adapter=spec.adapter,
         continued=continued,
         request=_outline(got, parts),

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from practicum.codecs.codec import Piece
-from practicum.codecs.family import Family, Opening, control
+from practicum.codecs.family import Family, Opening, control, joined
 from practicum.codecs.reading import Found, as_object, value_at, written
 from practicum.codecs.signatures import function_of
 from practicum.contracts.messages import Message, ToolCall
@@ -33,7 +33,7 @@ Do the task by calling tools. Their definitions, one a line:
 {tools}
 
 Write calls in this form, one behind the other, the arguments as a JSON object:
-{form}"""
+"""
 
 
 class DeepSeekV31(Family):
@@ -45,12 +45,10 @@ class DeepSeekV31(Family):
     begins = (_CALLS[0], _CALL[0])
 
     def _opening(self, system: str, tools: Sequence[Tool], rest: Sequence[Message]) -> Opening:
-        form = self._call(ToolCall(id="", name="name_of_the_tool", arguments={}))
-        # The marks are shown as text: only those that the model writes itself are tokens.
-        shown = _CALLS[0] + "".join(piece.text for piece in form).replace("{}", "arguments") + _CALLS[1]
         lines = "\n".join(written({"type": "function", "function": function_of(tool)}) for tool in tools)
-        head = "\n\n".join(part for part in (system, _TOOLS.format(tools=lines, form=shown) if tools else "") if part)
-        return (*control("<｜begin▁of▁sentence｜>"), *((Piece(head),) if head else ())), rest
+        head = "\n\n".join(part for part in (system, _TOOLS.format(tools=lines) if tools else "") if part)
+        form = self._said("", (ToolCall(id="", name="name_of_the_tool", arguments={}),)) if tools else ()
+        return (*control("<｜begin▁of▁sentence｜>"), *joined((Piece(head), *form))), rest
 
     def _heard(self, message: Message) -> Iterator[Piece]:
         yield from (*control("<｜User｜>"), Piece(message.content or ""))

@@ -43,6 +43,13 @@ CONVERSATION = (
 
 
 @cache
+def controls_of(codec: Codec) -> frozenset[str]:
+    """The control tokens that a codec writes or reads."""
+    rendered = (*codec.render(CONVERSATION, (TOOL,)), *codec.turn(CONVERSATION[2], "T"))
+    return frozenset(piece.text for piece in rendered if piece.control) | {*codec.stops, *codec.marks}
+
+
+@cache
 def hash_of(codec: Codec) -> str:
     """SHA-256 of what a codec renders for the conversation, of how it writes a thought if it does, and of its grammar.
 

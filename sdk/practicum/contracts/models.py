@@ -35,9 +35,17 @@ class Provider(StrEnum):
     """Any model litellm knows, tools called natively."""
     LLAMA_CPP = "llama_cpp"
     """A llama.cpp server: the gateway renders tools, constrains and parses calls, and keeps token ids."""
+    COMPLETIONS = "completions"
+    """A server of OpenAI's text completions, such as vLLM's: the gateway renders tools and parses calls with a codec,
+    and keeps token ids where the server tokenises and tells them."""
+
+    @property
+    def renders(self) -> bool:
+        """Whether the gateway renders its prompts, with a codec."""
+        return self is not Provider.LITELLM
 
 
-TOOL_TOKENS = {Provider.LITELLM: 20_000, Provider.LLAMA_CPP: 1_000}
+TOOL_TOKENS = {Provider.LITELLM: 20_000, Provider.LLAMA_CPP: 1_000, Provider.COMPLETIONS: 20_000}
 """Most tokens of tool definitions in one prompt: what is worth paying at each turn of a provider's model, and what
 leaves room for a conversation in the context that a llama.cpp server has by default."""
 
@@ -127,7 +135,8 @@ class ModelSpec(Value):
         target: the provider's own name: `openai/gpt-5-mini`, or the served model's.
         base_url: where a self-hosted server listens.
         api_key: the provider's key; stored encrypted, never returned.
-        codec: how tools are rendered and calls parsed for a model without native tools.
+        codec: how tools are rendered and calls parsed for a model whose prompts the gateway renders; a `completions`
+            server needs one, and of a llama.cpp server it is `chatml-compact` when absent.
         adapter: LoRA scale per adapter id of a llama.cpp server.
         constrained: whether decoding is held to well-formed calls of the offered tools.
         sampling: defaults for its calls.

@@ -6,8 +6,9 @@ Nothing is sent to a model. What differs is what this version would send otherwi
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from practicum.codecs.bodies import HASHED, chat_body, completion_body, sent
+from practicum.codecs.bodies import HASHED, chat_body, completion_body, sent, text_body
 from practicum.codecs.codec import Codec, Piece, ended_by
+from practicum.codecs.plain import plain_text
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject, Value
 from practicum.contracts.models import ModelCall, ModelSpec, Provider, Sampled, Sent
@@ -118,6 +119,9 @@ def _checks(
         yield Check.REQUEST, lambda: _unknown(call)
     elif kept.provider is Provider.LITELLM:
         yield Check.REQUEST, lambda: _same_chat(call, kept)
+    elif kept.provider is Provider.COMPLETIONS:
+        yield Check.TEMPLATE, lambda: _same_template(call, kept)
+        yield Check.REQUEST, lambda: _same_text(call, kept)
     else:
         yield Check.TEMPLATE, lambda: _same_template(call, kept)
         yield Check.REQUEST, lambda: _same_completion(call, kept)
@@ -149,6 +153,19 @@ def _same_completion(call: ModelCall, kept: Sent) -> None:
         raise _Unknown("the ids of its prompt are not kept")
     grammar = _codec(kept).grammar(_tools(call)) if call.constrained else None
     body = completion_body(call.sampled.prompt_ids, call.sampling, kept.adapter, grammar, _codec(kept).marks)
+    _compare(kept, sent(_spec(call, kept), body))
+
+
+def _same_text(call: ModelCall, kept: Sent) -> None:
+    codec, stops = _codec(kept), kept.request.get("stop_token_ids")
+    if stops is None:
+        rendered = plain_text(codec, codec.render(call.messages, _tools(call)))
+        _compare(kept, sent(_spec(call, kept), text_body(kept.target, rendered, call.sampling, codec)))
+        return
+    if call.sampled is None or not isinstance(stops, list):
+        raise _Unknown("the ids of its prompt are not kept")
+    ids = [stop for stop in stops if isinstance(stop, int)]
+    body = text_body(kept.target, call.sampled.prompt_ids, call.sampling, codec, ids)
     _compare(kept, sent(_spec(call, kept), body))
 
 

@@ -26,6 +26,9 @@ BUNDLE = BundleFacts(
     weights_hash="a" * 64,
     data_hashes=("c" * 64,),
 )
+COMPLETIONS = ModelSpec(
+    alias="own", provider=Provider.COMPLETIONS, target="qwen", base_url="http://127.0.0.1:1/v1", codec="hermes"
+)
 TRAINED = ModelSpec(
     alias="support", provider=Provider.LLAMA_CPP, target="smol", base_url="http://127.0.0.1:1", bundle=BUNDLE
 )
@@ -145,17 +148,23 @@ async def test_a_setting_that_would_do_nothing_is_refused(registry: Registry) ->
         changed(SPEC, adapter={0: 1.0}),
         changed(SPEC, bundle=BUNDLE),
         ModelSpec(alias="local", provider=Provider.LLAMA_CPP, target="x"),
+        ModelSpec(alias="local", provider=Provider.COMPLETIONS, target="x", codec="hermes"),
+        ModelSpec(alias="local", provider=Provider.COMPLETIONS, target="x", base_url="http://127.0.0.1:1/v1"),
+        COMPLETIONS.model_copy(update={"codec": "klingon"}),
+        COMPLETIONS.model_copy(update={"adapter": {0: 1.0}}),
+        COMPLETIONS.model_copy(update={"tool_profile": "openai"}),
     ):
         with pytest.raises(RequestError):
             await registry.put(wrong, by="ann")
     assert await registry.list() == ()
+    assert (await registry.put(COMPLETIONS, by="ann")).codec == "hermes"
 
 
 async def test_a_bundle_of_another_template_is_refused(registry: Registry) -> None:
     for wrong, said in (
         (changed(TRAINED, bundle=changed_bundle(template_hash="e" * 64)), "another template"),
         (changed(TRAINED, bundle=changed_bundle(codec="hermes")), "trained in the codec 'hermes'"),
-        (changed(TRAINED, codec="hermes", bundle=changed_bundle(codec="hermes")), "no codec 'hermes'"),
+        (changed(TRAINED, codec="klingon", bundle=changed_bundle(codec="klingon")), "no codec 'klingon'"),
     ):
         with pytest.raises(RequestError, match=said):
             await registry.put(wrong, by="ann")
