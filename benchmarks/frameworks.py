@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ class Soak:
             try:
                 self.done.append(await self._one(nonce))
             except (RuntimeError, httpx.HTTPError) as error:
-                self.failed.append(f"{nonce}: {error}"[-2_000:])
+                self.failed.append(f"{nonce}: {type(error).__name__} {str(error)[-1_000:]}")
 
     async def _one(self, nonce: str) -> Done:
         agent, api, streamed = next(self._ways)
@@ -134,9 +134,7 @@ async def soak(at_once: int, seconds: float) -> AsyncGenerator[str]:
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        port = free_port()
-        world = stack.enter_context(running([sys.executable, "-m", "benchmarks.nonces", str(port)], port, "/seen"))
-        gateway, key = stack.enter_context(_gateway(world, folder))
+        world, gateway, key = stack.enter_context(services(folder))
         runners = [stack.enter_context(runner(each)) for each in PYTHONS]
         headers = {"Authorization": f"Bearer {key}"}
         async with httpx.AsyncClient(base_url=gateway.url, headers=headers, timeout=120) as admin:
@@ -154,17 +152,30 @@ async def soak(at_once: int, seconds: float) -> AsyncGenerator[str]:
 
 
 @contextlib.contextmanager
-def _gateway(world: Service, folder: Path) -> Generator[tuple[Service, str]]:
+def services(folder: Path) -> Generator[tuple[Service, Service, str]]:
+    """The model and the system, a gateway that knows both, and its administrator's key.
+
+    Args:
+        folder: the gateway's.
+    """
     port = free_port()
-    command = [sys.executable, "-m", "practicum_gateway", "--port", str(port), "--data-dir", str(folder)]
-    with running(command, port, "/healthz") as service:
+    with (
+        running([sys.executable, "-m", "benchmarks.nonces", str(port)], port, "/seen") as world,
+        gateway_of(folder, free_port()) as service,
+    ):
         key = (folder / "admin.key").read_text().strip()
         admin = {"Authorization": f"Bearer {key}"}
         service.ask("POST", "/v1/connectors", registration(world), admin)
         service.ask("PUT", "/v1/rules", _RULES, admin)
         model = {"alias": "nonces", "provider": "litellm", "target": "openai/nonces", "base_url": f"{world.url}/v1"}
         service.ask("POST", "/v1/models", model, admin)
-        yield service, key
+        yield world, service, key
+
+
+def gateway_of(folder: Path, port: int) -> AbstractContextManager[Service]:
+    """The gateway of a folder, on a port."""
+    command = [sys.executable, "-m", "practicum_gateway", "--port", str(port), "--data-dir", str(folder)]
+    return running(command, port, "/healthz")
 
 
 def _told(going: Soak, at_once: int, gateway: Service) -> str:
@@ -194,7 +205,7 @@ async def _faults(going: Soak, admin: httpx.AsyncClient, world: Service) -> Asyn
         record = (await admin.get(f"/v1/trajectories/{done.id}")).json()
         events = (await admin.get(f"/v1/episodes/{done.id}/events")).text.splitlines()
         kinds = Counter(json.loads(line[5:])["type"] for line in events if line.startswith("data:"))
-        for fault in _of_episode(done, record, kinds):
+        for fault in faults_of(done, record, kinds):
             yield f"{done.id} of {done.framework}, {done.nonce}: {fault}"
     seen = json.loads(world.ask("GET", "/seen")[0])
     nonces = [done.nonce for done in going.done]
@@ -211,8 +222,14 @@ async def _faults(going: Soak, admin: httpx.AsyncClient, world: Service) -> Asyn
         yield fault
 
 
-def _of_episode(done: Done, record: dict[str, Any], kinds: Counter[str]) -> Generator[str]:
-    """What is wrong with the record of one episode."""
+def faults_of(done: Done, record: dict[str, Any], kinds: Counter[str]) -> Generator[str]:
+    """What is wrong with the record of one episode; nothing, if it holds all of it and nothing else.
+
+    Args:
+        done: the episode.
+        record: its trajectory as JSON.
+        kinds: how often its events are of each kind.
+    """
     strange = set(NONCE.findall(json.dumps(record))) - {done.nonce}
     if strange:
         yield f"it speaks of {sorted(strange)[:5]}"

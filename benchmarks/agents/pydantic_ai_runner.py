@@ -32,6 +32,7 @@ async def run(wish: dict[str, Any]) -> str:
         headers={"Authorization": f"Bearer {wish['key']}"},
         process_tool_call=once,
         tool_error_behavior="failed",
+        init_timeout=120,  # a machine on which 64 of them run at a time takes longer than 5 s now and then
     )
     async with openai.AsyncOpenAI(base_url=f"{wish['url']}/v1", api_key=wish["key"]) as client:
         model = kind(wish["model"], provider=OpenAIProvider(openai_client=client))

@@ -21,6 +21,9 @@ MOST_HEAD_BYTES = 64 * 1024
 """The longest line and headers of a request."""
 _HEAD_SECONDS = 10.0
 _LINGER_SECONDS = 2.0
+_IDLE_SECONDS = 75
+"""How long a connection is kept on which nothing is asked: longer than clients (5 s) and load balancers (60 s) keep
+theirs, else one of them sends a request into the very moment at which it is closed, and cannot know whether it came."""
 _MOST_CONNECTIONS = 4096
 _VERSIONS = frozenset({"1.0", "1.1"})
 _DRAIN_SECONDS = 10
@@ -187,5 +190,6 @@ def configured(app: ASGIApp) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         reset_contextvars=True,  # no request begins with who acted in the one before
+        timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )

@@ -10,6 +10,7 @@ from practicum.contracts.connectors import ConnectorSpec
 from practicum_gateway.app import app_of, build, running
 from practicum_gateway.estate import Estate
 from practicum_gateway.http.drain import Drain
+from practicum_gateway.http.server import configured
 from practicum_gateway.settings import Settings
 from tests.gateway.conftest import served, spec_of, until
 from tests.gateway.process import gateway_process, log_of
@@ -30,6 +31,10 @@ async def faults(client: httpx.AsyncClient) -> list[str]:
     answer = await client.get("/readyz")
     assert answer.status_code == 503
     return [fault["where"] for fault in answer.json()["errors"]]
+
+
+async def test_an_idle_connection_is_kept_longer_than_clients_and_balancers_keep_theirs(estate: Estate) -> None:
+    assert configured(app_of(estate)).timeout_keep_alive > 60
 
 
 async def test_readiness_names_each_check_and_which_of_them_failed(estate: Estate) -> None:
