@@ -31,6 +31,12 @@ class Order(BaseModel):
     total: float
 
 
+class Orders(BaseModel):
+    """Orders."""
+
+    orders: list[Order]
+
+
 @dataclass
 class McpShop:
     """What the shop knows and how it behaves.
@@ -61,6 +67,7 @@ class McpShop:
         self.server = MCPServer("Shop", version="1.0")
         add = self.server.add_tool
         add(self.get_order, name="get_order", annotations=LOOKS)
+        add(self.list_orders, name="list_orders", annotations=LOOKS)
         add(self.mirror, name="mirror", annotations=LOOKS, structured_output=False)
         add(self.picture, name="picture", annotations=LOOKS)
         add(self.create_refund, name="create_refund", title="Refund an order")
@@ -73,6 +80,10 @@ class McpShop:
         if id > 1000:
             raise ToolError(f"There is no order {id}.")
         return Order(id=id, state="paid", total=50.0)
+
+    def list_orders(self, many: int) -> Orders:
+        """List orders."""
+        return Orders(orders=[Order(id=each, state="paid" * 10, total=1.0) for each in range(many)])
 
     def mirror(self, context: Context[Any, Any]) -> str:
         """Show the caller's headers."""

@@ -1,8 +1,9 @@
 """A whole document compiled: every operation a tool or a reason why not."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import ConnectorSpec, Fidelity, OperationReport
 from practicum.contracts.tools import Effect
 from practicum.errors import DocumentError
@@ -10,6 +11,7 @@ from practicum_connectors.auth import Keyring
 from practicum_connectors.catalogue.compile import Compiler
 from practicum_connectors.catalogue.names import Nameable, Naming, name_operations
 from practicum_connectors.catalogue.plan import ToolPlan
+from practicum_connectors.catalogue.received import Received
 from practicum_connectors.catalogue.selection import Selection
 from practicum_connectors.catalogue.stated import stated
 from practicum_connectors.compensation import Ways
@@ -71,10 +73,17 @@ def compile_document(spec: ConnectorSpec, document: Document, base_url: str, key
         plans[naming.tool], base_of[naming.tool] = plan, url
         notes = [*plan.notes, *moved, *_credential_notes(plan, keyring, url, base_url)]
         report.append(_reported(operation, naming, plan.tool.effect, notes))
+    if spec.mcp is not None:
+        received = Received(document)
+        plans = {tool: _with_answer(plan, received.shown(plan)) for tool, plan in plans.items()}
     routes = Routes((o.method, o.wire_path) for o in operations if isinstance(o, Operation))
     ways = Ways(plans)
     told = tuple(one if one.tool is None else _with_note(one, ways.note(plans[one.tool])) for one in report)
     return Compiled(base_url, plans, base_of, told, routes, (*document.notes, *selection.notes))
+
+
+def _with_answer(plan: ToolPlan, schema: JsonObject | None) -> ToolPlan:
+    return replace(plan, tool=plan.tool.model_copy(update={"output_schema": schema}))
 
 
 def _nameable(operation: Operation | Unreadable) -> Nameable:

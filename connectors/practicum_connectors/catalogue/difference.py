@@ -6,17 +6,13 @@ An operation is the same when its method and path are (whatever the variables ar
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from practicum.contracts.connectors import Change, ChangeKind
-from practicum.errors import DocumentError
-from practicum_connectors.catalogue.definitions import DefinitionTable
 from practicum_connectors.catalogue.plan import Argument, ToolPlan
+from practicum_connectors.catalogue.received import Received
 from practicum_connectors.catalogue.schema_difference import Found, SchemaDifference
-from practicum_connectors.catalogue.schemas import Converted, SchemaConverter
 from practicum_connectors.document.load import Document
 from practicum_connectors.document.operations import VARIABLE
-from practicum_connectors.document.pointers import as_node
 
 _MOST_PLACES = 5
 
@@ -38,9 +34,9 @@ class State:
     words_wait: bool = False
 
     @cached_property
-    def received(self) -> "_Received":
+    def received(self) -> Received:
         """Its responses."""
-        return _Received(self.document)
+        return Received(self.document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,34 +117,6 @@ def _gathered(found: Iterable[Found], *, words_wait: bool) -> Iterator[Found]:
         named = [place for place in places if place]
         more = ["..."] if len(named) > _MOST_PLACES else []
         yield Found(ChangeKind.DESCRIPTION, ", ".join([*named[:_MOST_PLACES], *more]))
-
-
-class _Received:
-    """What a document says of successful answers."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._schemas = SchemaConverter(document, "read")
-        self.definitions = DefinitionTable(self._schemas)
-
-    def schema(self, plan: ToolPlan) -> Converted | None:
-        """The schema of the first successful answer that is described; None if there is none that can be read."""
-        for status in sorted(plan.operation.responses):
-            if not status.startswith("2"):
-                continue
-            try:
-                described = self._document.pointers.follow(plan.operation.responses[status])
-                for media in as_node(described.get("content")).values():
-                    if "schema" in (found := self._document.pointers.follow(media)):
-                        return self._readable(found["schema"])
-            except DocumentError:
-                return None
-        return None
-
-    def _readable(self, raw: Any) -> Converted:
-        converted = self._schemas.convert(raw)
-        self.definitions.closure(converted.needs)
-        return converted
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from practicum_connectors.document.pointers import Node, as_list, as_node, is_node, text_of
+from practicum_connectors.document.pointers import Node, as_list, as_node, text_of
 from practicum_connectors.exchange import HttpResponse, Payload
 
 _OK: Final = 200
@@ -40,8 +40,8 @@ def answer_of(result: Node) -> tuple[HttpResponse, tuple[Payload, ...]]:
     payloads = tuple(payload for part in parts[:_MOST_PARTS] if (payload := _payload(as_node(part))) is not None)
     texts = list(_texts(parts))
     structured = result.get("structuredContent")
-    if is_node(structured):
-        beside = [text for text in texts if not _says_the_same(text, as_node(structured))]
+    if structured is not None:
+        beside = [text for text in texts if not _says_the_same(text, structured)]
         if status == _OK or not beside:
             return HttpResponse(status, (("content-type", _JSON),), json.dumps(structured).encode()), payloads
     return _said("\n".join(texts), status), payloads
@@ -78,13 +78,14 @@ def _texts(parts: list[Any]) -> Iterator[str]:
         yield f"[{len(parts) - _MOST_PARTS} more parts are left out]"
 
 
-def _says_the_same(text: str, structured: Node) -> bool:
+def _says_the_same(text: str, structured: object) -> bool:
     """Whether a text is what the structured content says: as JSON, or as its only value."""
     try:
         said: object = json.loads(text)
     except (ValueError, RecursionError):
         said = None
-    return said == structured or (len(structured) == 1 and text in map(_plain, structured.values()))
+    members = as_node(structured)
+    return said == structured or (len(members) == 1 and text in map(_plain, members.values()))
 
 
 def _plain(value: object) -> str:

@@ -1,7 +1,7 @@
 """Answers as the protocol writes them: tools, results of calls, questions and errors. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -24,6 +24,8 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.problems import Problem
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.episode.observations import told
+from practicum_connectors.catalogue.profiles.mcp import PARTIAL
+from practicum_connectors.patterns import BoundedValidator
 from practicum_gateway.mcp.calls import Made
 from practicum_gateway.mcp.looks import waiting_text
 from practicum_gateway.mcp.shown import definition
@@ -51,7 +53,7 @@ def result(made: Made) -> CallToolResult:
         text = waiting_text(made.tool, observation.approval)
     return CallToolResult(
         content=[TextContent(text=text)],
-        structured_content=_structured(observation, text),
+        structured_content=_described(made, _structured(observation, text)),
         is_error=observation.status is not CallStatus.OK,
         _meta={CALL_META: _about(made)},
     )
@@ -92,6 +94,28 @@ def _about(made: Made) -> JsonObject:
         "artifacts": [artifact.model_dump(mode="json") for artifact in observation.artifacts] or None,
     }
     return {name: value for name, value in about.items() if value is not None}
+
+
+def _described(made: Made, value: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The answer of a tool that the list describes: as described, or said to be something else.
+
+    A client that checks answers against the list refuses what is neither.
+    """
+    if (
+        made.answers is None
+        or made.observation.status is not CallStatus.OK
+        or (value is not None and _fits(made, value))
+    ):
+        return value
+    return {PARTIAL: "The answer is in the text: it was cut, or is not as the tool describes it."}
+
+
+def _fits(made: Made, value: dict[str, Any]) -> bool:
+    faults = cast("Iterator[object]", BoundedValidator(made.answers or {}).iter_errors(value))  # pyright: ignore[reportUnknownMemberType]
+    try:
+        return next(faults, None) is None
+    except RecursionError:
+        return False
 
 
 def _structured(observation: Observation, text: str) -> dict[str, Any] | None:

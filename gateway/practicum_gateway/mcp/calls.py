@@ -63,11 +63,13 @@ class Made:
         observation: what the model is told.
         tool: the tool it was a call of, in every respect; None for a search, a look and what could not be read.
         key: its idempotency key.
+        answers: the schema that the list showed of its answers, if it showed one.
     """
 
     observation: Observation
     tool: str | None = None
     key: str | None = None
+    answers: JsonObject | None = None
 
 
 async def make(house: House, caller: Principal, wish: Wish, display: Display) -> Made:
@@ -107,7 +109,8 @@ async def _disclosed(house: House, caller: Principal, stored: StoredEpisode | No
     meant = shown.disclosure.read(ToolCall(id="", name=wish.tool, arguments=wish.arguments), tools)
     if isinstance(meant, ToolCall):
         tool = next(one for one in tools if one.name == meant.name)
-        return await _call(house, caller, stored, tool, replace(wish, arguments=meant.arguments))
+        made = await _call(house, caller, stored, tool, replace(wish, arguments=meant.arguments))
+        return replace(made, answers=None)
     if isinstance(meant, Search):
         meant = shown.found(await _fitting(house, stored, shown, meant), meant)
     return await _told(house, stored, wish, meant)
@@ -151,7 +154,7 @@ async def _call(house: House, caller: Principal, stored: StoredEpisode | None, t
         return Made(mendable(error), tool.name)
     if wish.approval is not None and wish.waits:
         await wait_for_answer(house, wish.approval, LOOK_SECONDS)
-    return Made(await house.pipeline.invoke(intent), tool.name, intent.key)
+    return Made(await house.pipeline.invoke(intent), tool.name, intent.key, tool.output_schema)
 
 
 async def _intent(house: House, caller: Principal, stored: StoredEpisode | None, tool: Tool, wish: Wish) -> Intent:

@@ -39,6 +39,8 @@ class Tool(Value):
         idempotency_header: header by which the system itself recognises a repeated call, if it has one.
         title: a short name for people, if the document gives one.
         paged: whether it answers in pages and takes `next`, the handle of a further one.
+        output_schema: JSON Schema 2020-12 of what it gives, where an MCP server says it; what a document says of a
+            system's answers is checked, and not repeated here.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Tool(Value):
     idempotency_header: str | None = None
     title: str | None = None
     paged: bool = False
+    output_schema: JsonObject | None = None
 
     @property
     def address(self) -> str:

@@ -45,6 +45,7 @@ async def test_it_is_listed_called_and_told_like_any_system(shop: McpShop) -> No
         assert (connector.title, connector.version) == ("Shop", "1.0")
         assert {tool.name: tool.effect for tool in connector.tools.values()} == {
             "shop_get_order": Effect.READ,
+            "shop_list_orders": Effect.READ,
             "shop_mirror": Effect.READ,
             "shop_picture": Effect.READ,
             "shop_opening_hours_today": Effect.READ,
@@ -62,6 +63,10 @@ async def test_it_is_listed_called_and_told_like_any_system(shop: McpShop) -> No
             "additionalProperties": False,
         }
 
+        described = connector.tools["shop_list_orders"].output_schema
+        assert described is not None
+        assert described["required"] == ["orders"]
+        assert connector.tools["shop_picture"].output_schema is None
         fine = (await called(connector, "shop_get_order", id=7)).observation
         assert (fine.status, fine.content) == (CallStatus.OK, '{"id":7,"state":"paid","total":50.0}')
         made = (await called(connector, "shop_create_refund", key="ep:0:0", order=7, amount=5)).observation
@@ -173,6 +178,6 @@ async def test_a_credential_it_does_not_take_is_told(shop: McpShop) -> None:
 async def test_checking_registers_nothing(shop: McpShop) -> None:
     spec = spec_of(shop)
     report = check(spec, await load_source(spec))
-    assert (report.title, len(report.operations)) == ("Shop", 7)
+    assert (report.title, len(report.operations)) == ("Shop", 8)
     with pytest.raises(DocumentError, match="private address"):
         await load_source(spec_of(shop, private_network=False))

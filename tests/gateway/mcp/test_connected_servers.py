@@ -109,6 +109,13 @@ async def test_through_our_own_door(world: World, shop: McpShop) -> None:
             assert (order.annotations.read_only_hint, refund.annotations.destructive_hint) == (True, True)
             fine = await client.call_tool("shop_get_order", {"id": 7})
             assert fine.structured_content == {"id": 7, "state": "paid", "total": 50.0}
+            assert listed["shop_picture"].output_schema is None
+            few = await client.call_tool("shop_list_orders", {"many": 2})  # which the client checks against the list
+            assert few.structured_content is not None
+            assert [each["id"] for each in few.structured_content["orders"]] == [0, 1]
+            cut = await client.call_tool("shop_list_orders", {"many": 1000})
+            assert (cut.is_error, list(cut.structured_content or {})) == (False, ["practicum/partial"])
+            assert '"id":0' in text_of(cut)
             refused = await client.call_tool("shop_get_order", {"id": 5000})
             assert (refused.is_error, about(refused)["status"]) == (True, "error")
             keyed: Any = {"practicum/idempotencyKey": f"mine-{mode}"}
