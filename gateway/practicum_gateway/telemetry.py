@@ -21,6 +21,7 @@ from opentelemetry.trace import (
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from practicum.contracts.base import JsonObject
+from practicum.contracts.episodes import Episode, EpisodeResult, EpisodeStatus
 from practicum.contracts.tools import CallStatus, Observation, Tool
 from practicum_gateway.content import Content
 from practicum_gateway.metrics.instruments import Family
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _W3C = TraceContextTextMapPropagator()
 _REPEATED, _OVER_BUDGET, _BROKEN_OFF = "repeated", "over_budget", "broken_off"
+_NANO = 1_000_000_000
 _FAILED = frozenset({CallStatus.ERROR, CallStatus.UNAVAILABLE, CallStatus.IN_DOUBT})
 
 
@@ -111,6 +113,40 @@ def current_trace_id() -> str | None:
     """The present trace, by which an operator finds what happened."""
     context = get_current_span().get_span_context()
     return format_trace_id(context.trace_id) if context.is_valid else None
+
+
+def agent_ended(tracer: Tracer, meter: Meter, episode: Episode, result: EpisodeResult, domain: str) -> None:
+    """The span `invoke_agent` of an episode, from its begin to now, and what is counted of it.
+
+    It is made at the end, in the trace of whoever says that it ended: an episode outlives the process that began it.
+
+    Args:
+        tracer: makes the span.
+        meter: counts it.
+        episode: the episode.
+        result: how it ended.
+        domain: what it was about.
+    """
+    error = "" if result.status is EpisodeStatus.COMPLETED else result.status.value
+    attributes: dict[str, str | int] = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.conversation.id": episode.id,
+        "gen_ai.request.model": episode.model,
+        "gen_ai.usage.input_tokens": result.usage.prompt_tokens,
+        "gen_ai.usage.output_tokens": result.usage.completion_tokens,
+        "practicum.episode.status": result.status.value,
+        "practicum.episode.cause": result.cause.value,
+        "practicum.episode.steps": result.steps,
+    }
+    began = int(episode.created.timestamp() * _NANO)
+    span = tracer.start_span("invoke_agent", kind=SpanKind.INTERNAL, attributes=attributes, start_time=began)
+    if error:
+        span.set_attribute("error.type", error)
+        span.set_status(StatusCode.ERROR)
+    span.end()
+    seconds = max(0.0, time.time() - episode.created.timestamp())
+    meter.agent_seconds.observe(seconds, meter.model(episode.model), domain, error)
+    meter.episodes.add(result.status, result.cause, domain)
 
 
 class ToolSpan:

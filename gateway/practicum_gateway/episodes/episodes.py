@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from opentelemetry.trace import NoOpTracer, Tracer
+
 from practicum.contracts.access import Approval, ApprovalStatus, IssuedKey, KeyRequest, Role
 from practicum.contracts.episodes import (
     ApprovalDecision,
@@ -40,6 +42,7 @@ from practicum_gateway.models.tool_forms import profile_of
 from practicum_gateway.record.record import Record
 from practicum_gateway.record.values import NewEpisode, StoredEpisode
 from practicum_gateway.store.engine import new_id
+from practicum_gateway.telemetry import agent_ended
 
 _KEY_SECONDS = 7 * 86_400
 """How long an episode key is valid; a longer episode asks for another."""
@@ -62,6 +65,7 @@ class Episodes:
         practice: PracticeCopies,
         examples: Examples,
         meter: Meter | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Put the parts together.
 
@@ -77,6 +81,7 @@ class Episodes:
             practice: the copies of systems that training episodes work on.
             examples: chooses the solved tasks that a model is shown.
             meter: counts how they end.
+            tracer: makes a span of each when it ends.
         """
         self._record = record
         self._registry = registry
@@ -89,6 +94,7 @@ class Episodes:
         self._practice = practice
         self._examples = examples
         self._meter = meter or Meter()
+        self._tracer = tracer or NoOpTracer()
 
     async def start(self, principal: Principal, request: EpisodeRequest) -> tuple[Episode, bool]:
         """Begin an episode; the flag says whether it is new. A repeated idempotency key gives the first one.
@@ -335,7 +341,7 @@ class Episodes:
         episode, first = await self._record.episodes.end(stored.episode.id, await self._filled(stored, result))
         if first:
             domain = self._meter.domain(tool.connector for tool in stored.tools)
-            self._meter.episodes.add(result.status, result.cause, domain)
+            agent_ended(self._tracer, self._meter, episode, episode.result or result, domain)
             self._turns.abandon(episode.id)
             await self._approvals.cancel_of_episode(episode.id)
         return episode

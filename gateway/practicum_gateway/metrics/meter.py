@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from practicum_gateway.metrics.instruments import SHORT_SECONDS, At, Capped, Counter, Family, Histogram
 
 _MODEL_SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_AGENT_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
 _TOKENS = (
     1.0,
     4.0,
@@ -74,6 +75,13 @@ class Meter:
             "{episode}",
             "Episodes that ended, and who could have caused it.",
             *("status", "cause", "domain"),
+        )
+        self.agent_seconds = Histogram(
+            "gen_ai.invoke_agent.duration",
+            "s",
+            "What an episode took from its begin to its end, waiting for people included.",
+            *("gen_ai.request.model", "domain", "error.type"),
+            bounds=_AGENT_SECONDS,
         )
         self.tool_seconds = Histogram(
             "gen_ai.execute_tool.duration",
@@ -147,7 +155,7 @@ class Meter:
         """What it stands at."""
         instruments = (
             *(self.calls, self.tool_seconds, self.gateway_seconds, self.upstream_seconds, self.retries),
-            *(self.approvals, self.deliveries),
-            *(self.episodes, self.model_seconds, self.first_seconds, self.tokens, self.model_retries, self.cost),
+            *(self.approvals, self.deliveries, self.episodes, self.agent_seconds, self.model_seconds),
+            *(self.first_seconds, self.tokens, self.model_retries, self.cost),
         )
         return itertools.chain.from_iterable(instrument.families() for instrument in instruments)

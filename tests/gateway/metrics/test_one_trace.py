@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from practicum.agent import GatewayDoor
 from practicum.client import AsyncPracticum
 from practicum.contracts.episodes import EpisodeStatus
-from practicum.testing import ScriptedModelServer, call, say
+from practicum.testing import ScriptedModelServer, call, fail, say
 from practicum_gateway.app import app_of, build, running
 from practicum_gateway.settings import Settings
 from practicum_workflows.settings import WorkerSettings
@@ -72,7 +72,7 @@ async def test_one_trace_from_the_app_to_the_system(
     tracing = Tracing(endpoint)
     worker = WorkerSettings(temporal=temporal, task_queue=settings.task_queue, grace=1)
     with ScriptedModelServer() as model:
-        model.extend(call("shop_add_note", {"text": SAID}), say(ANSWERED))
+        model.extend(fail(500, f"cannot read {SAID}"), call("shop_add_note", {"text": SAID}), say(ANSWERED))
         async with furnished(settings, shop, model) as url:
             keys = {name: (tmp_path / f"{name}.key").read_text().strip() for name in ("admin", "worker")}
             async with (
@@ -98,10 +98,12 @@ async def test_one_trace_from_the_app_to_the_system(
         "chat scripted",
         "POST /v1/episodes/{episode}/calls",
         "execute_tool shop_add_note",
+        "invoke_agent",
     } <= spans["practicum-gateway"][trace]
     assert len(shop.notes) == 1
     assert any(trace in headers.get("traceparent", "") for headers in shop.seen)
 
-    assert {"practicum.tool.calls", "gen_ai.client.token.usage", "practicum.episodes.ended"} <= taken.measured()
+    assert {"practicum.tool.calls", "gen_ai.client.token.usage", "gen_ai.invoke_agent.duration"} <= taken.measured()
+    assert {"practicum.model.retries", "practicum.episodes.ended"} <= taken.measured()
     assert "a line of the log" in str(taken.logs)
     assert [words for words in NOT_TOLD if words in taken.everything] == []
