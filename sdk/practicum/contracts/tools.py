@@ -147,7 +147,8 @@ class Observation(Value):
     Attributes:
         status: how the call ended.
         content: the text the model reads, JSON wherever the system answered JSON.
-        http_status: the system's HTTP status, if it answered.
+        http_status: the system's HTTP status, if it answered; what an MCP server says is given the one that means the
+            same.
         truncated: whether whole items were left out of `content`.
         next: handle of the next page, if there is one: the tool takes it as its argument `next`.
         warnings: where the answer departs from the system's own document.
