@@ -153,8 +153,9 @@ class _Fail:
     alias: str
     url: str
 
-    def __call__(self, what: str, mend: str | None = None) -> ModelProviderError:
-        return ModelProviderError(f"The model server of '{self.alias}' at {self.url} failed: {what}.", mend=mend)
+    def __call__(self, what: str, mend: str | None = None, *, quoted: str | None = None) -> ModelProviderError:
+        detail = f"The model server of '{self.alias}' at {self.url} failed: {what}."
+        return ModelProviderError(detail, mend=mend, quoted=quoted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,15 +290,14 @@ class _Exchange:
             said = "no reason given"
         wait = asked_wait(response.headers)
         fault = self.fail(f"it answered {response.status_code}: {said}")
-        raise kind_of(response.status_code, wait)(fault.detail, retry_after=wait)
+        raise kind_of(response.status_code, wait)(fault.detail, retry_after=wait, quoted=str(said))
 
     def _object(self, text: str) -> JsonObject:
         try:
             value: object = json.loads(text)
         except ValueError:
-            raise self.fail(
-                f"its answer is not JSON: {text[:80]!r}", "Is this the URL of a llama.cpp server?"
-            ) from None
+            mend, said = "Is this the URL of a llama.cpp server?", repr(text[:80])
+            raise self.fail(f"its answer is not JSON: {said}", mend, quoted=said) from None
         if not isinstance(value, dict):
             raise self.fail("its answer is no JSON object")
         return cast("JsonObject", value)

@@ -176,8 +176,8 @@ class RefusalError(Exception):
 def _broken_off(answer: StreamedAnswer, response: httpx.Response) -> ModelProviderError:
     if answer.begun:
         return ModelProviderError(f"The model '{answer.where}' stopped in the middle of its answer.")
-    kind = response.headers.get("content-type", "something that does not say what it is")
-    return ModelProviderError(f"The model '{answer.where}' streamed no answer, but {kind[:_SHOWN]}.")
+    kind = response.headers.get("content-type", "something that does not say what it is")[:_SHOWN]
+    return ModelProviderError(f"The model '{answer.where}' streamed no answer, but {kind}.", quoted=kind)
 
 
 async def whole(response: httpx.Response) -> bytes:

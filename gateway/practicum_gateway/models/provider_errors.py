@@ -5,6 +5,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
+import httpx
+
 from practicum.errors import ModelBusyError, ModelProviderError, PracticumError, RequestError
 from practicum_gateway.content import without_keys
 from practicum_gateway.models.provider import Prompt
@@ -48,7 +50,7 @@ def _classified(error: Exception, prompt: Prompt) -> PracticumError:
             f"The provider of model '{alias}' {what}: {said}",
             mend=f"Try again in {wait:g} s." if wait is not None else "Try again; is the model server up?",
             retry_after=wait,
-            quoted=said,
+            quoted=None if isinstance(error, httpx.TransportError) else said,  # such a one was not said by anybody
         )
     if status in _NOT_ALLOWED:
         mend = f"Register the alias '{alias}' again with a valid api_key."
