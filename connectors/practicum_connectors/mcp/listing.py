@@ -1,7 +1,6 @@
 """The tools of a server, read page by page: bounded, within the connector's credentials and guards."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -44,7 +43,7 @@ async def read_tools(spec: ConnectorSpec, *, resolve: Resolve = unresolved) -> D
     """
     url = require_fitting(spec)
     base_url = clean_base_url(url)
-    sender = Sender(private_network=spec.private_network, max_response_bytes=MAX_BYTES)
+    sender = Sender(private_network=spec.private_network)
     try:
         async with asyncio.timeout(_SECONDS_OF_ALL):
             wants = isinstance(spec.auth, ClientCredentialsAuth) and spec.auth.token_url is None
@@ -74,9 +73,9 @@ async def _read(peer: Peer, base_url: str, schemes: JsonObject, seconds: float) 
     seen: set[str] = set()
     size = 0
     for _ in range(_MOST_PAGES):
-        page = await _page(peer, base_url, cursor, seconds)
+        page, length = await _page(peer, base_url, cursor, seconds)
         tools += as_list(page.get("tools"))
-        size += len(json.dumps(page))
+        size += length
         if len(tools) > MOST_TOOLS or size > MAX_BYTES:
             raise DocumentError(
                 f"The MCP server at {base_url} lists more than {MOST_TOOLS} tools or {MAX_BYTES} bytes of them.",
@@ -84,7 +83,7 @@ async def _read(peer: Peer, base_url: str, schemes: JsonObject, seconds: float) 
             )
         cursor = text_of(page.get("nextCursor")) or None
         if cursor is None:
-            return document_for(begun.name, begun.version, base_url, tools, schemes)
+            return await asyncio.to_thread(document_for, begun.name, begun.version, base_url, tools, schemes)
         if cursor in seen:
             raise DocumentError(
                 f"The list of the MCP server at {base_url} leads back to a page that was read.",
@@ -94,17 +93,18 @@ async def _read(peer: Peer, base_url: str, schemes: JsonObject, seconds: float) 
     raise DocumentError(f"The MCP server at {base_url} lists more than {_MOST_PAGES} pages.", mend="List more on each.")
 
 
-async def _page(peer: Peer, base_url: str, cursor: str | None, seconds: float) -> Node:
+async def _page(peer: Peer, base_url: str, cursor: str | None, seconds: float) -> tuple[Node, int]:
+    """A page of the list, and how many bytes it took."""
     params: Mapping[str, Any] = {} if cursor is None else {"cursor": cursor}
     answer = await peer.ask("tools/list", params, seconds)
     result = None if answer.message is None else answer.message.result
-    if result is None:
+    if result is None or answer.exchange.response is None:
         raise _failure(answer, base_url, "does not list its tools")
     if not isinstance(result.get("tools"), list):
         raise DocumentError(
             f"The MCP server at {base_url} lists its tools in no list.", mend="Its `tools/list` has to give `tools`."
         )
-    return result
+    return result, len(answer.exchange.response.body)
 
 
 def _failure(answer: Answer, base_url: str, what: str) -> DocumentError:

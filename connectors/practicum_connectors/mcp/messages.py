@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from practicum.contracts.base import JsonObject
+from practicum.halves import without_halves
 from practicum_connectors.document.pointers import Node, as_list, as_node, is_node
 from practicum_connectors.exchange import HttpRequest, HttpResponse, Pairs
 from practicum_connectors.mcp.events import Events
@@ -152,8 +153,9 @@ def supported(error: Node) -> list[str]:
 
 
 def _parsed(text: str | bytes) -> object:
+    data = text.encode(errors="replace") if isinstance(text, str) else text
     try:
-        parsed: object = json.loads(text, parse_constant=_no_number)
+        parsed: object = json.loads(without_halves(data), parse_constant=_no_number)
     except (ValueError, RecursionError):
         return None
     return parsed

@@ -49,6 +49,7 @@ _STAYS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPSt
 _SESSION: Final = re.compile(r"[\x21-\x7e]{1,1000}")
 _GOODBYE_SECONDS: Final = 2.0
 _TRIES: Final = 2
+_MOST_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,13 @@ def _older() -> frozenset[int]:
 
 
 def _greeted(form: Form, about: Node) -> Greeted:
-    return Greeted(form, text_of(about.get("title")) or text_of(about.get("name")), text_of(about.get("version")))
+    title, version = about.get("title") or about.get("name"), about.get("version")
+    return Greeted(form, _shown(title), _shown(version))
+
+
+def _shown(value: object) -> str:
+    """A text as people are shown it."""
+    return "".join(sign for sign in text_of(value)[:_MOST_SHOWN] if sign.isprintable())
 
 
 def _not_begun(answer: Answer) -> Answer:

@@ -220,8 +220,9 @@ class _Search:
 
     def _by_query(self, path: str, query: str) -> Step | None:
         """The link's query as the system wrote it, for the operation that was called and for no other."""
-        if _last_segment(path) != _last_segment(urlsplit(self._prepared.request.url).path):
-            return None
+        here = urlsplit(self._prepared.request.url).path
+        if self._prepared.methodless or _last_segment(path) != _last_segment(here):
+            return None  # of a protocol without addresses, or of another operation
         pairs = [pair for pair in query.split("&") if not pair.endswith(f"={REDACTED}")]
         kept = quote("&".join(pairs), safe=_IN_QUERY)
         if not kept or REDACTED in kept or len(kept) > _MOST_QUERY_CHARACTERS:

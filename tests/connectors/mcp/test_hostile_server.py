@@ -76,7 +76,11 @@ class Hostile:
     def _said(self, asked: dict[str, Any]) -> Any:
         match asked["method"]:
             case "server/discover":
-                return {"supportedVersions": ["2026-07-28"], "capabilities": {}, "serverInfo": {"name": "Hostile"}}
+                return {
+                    "supportedVersions": ["2026-07-28"],
+                    "capabilities": {},
+                    "serverInfo": {"name": "Hos\n\x1btile"},
+                }
             case "tools/list":
                 cursor = asked["params"].get("cursor")
                 return {"tools": self.tools} if self.pages is None else self.pages(cursor)
@@ -130,6 +134,7 @@ def event(*messages: Any) -> bytes:
 GIVEN: dict[str, dict[str, Any]] = {
     "odd_tree": {"t": {"next": {"next": {}}, "all": {"t": {}}}},
     "odd_bare": {},
+    "odd_half": {},
     "odd_open": {"body": {"anything": [1]}},
 }
 
@@ -162,6 +167,7 @@ async def test_what_is_listed_is_taken_tool_by_tool(server: Hostile) -> None:
             "name": "tree",
             "inputSchema": {"type": "object", "properties": {"t": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}},
         },
+        {"name": "half\ud83d", "inputSchema": {"type": "object", "title": "\udc00"}, "description": "\ud800"},
         {"name": "bare", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": "yes", "title": 7}},
         {"name": "open", "inputSchema": {"type": "object", "additionalProperties": True}},
     ]
@@ -182,8 +188,9 @@ async def test_what_is_listed_is_taken_tool_by_tool(server: Hostile) -> None:
         for tool in connector.tools:
             sent = await connector.send(connector.prepare(tool, GIVEN.get(tool, {"q": "x"})))
             done.append(connector.observe(sent).content)
+        assert connector.title == "Hostile"
         assert sorted(done) == sorted(
-            ["fine", "climb/../../x?y#z {a}", "..", "ünïcode", "unnamed/7", "tree", "bare", "open"]
+            ["fine", "climb/../../x?y#z {a}", "..", "ünïcode", "unnamed/7", "half�", "tree", "bare", "open"]
         )
     assert {headers["host"] for _, headers in server.asked} == {server.url.split("/")[2]}
 
