@@ -1,12 +1,15 @@
 """The real thing: llama.cpp with SmolLM2's weights and the shipped adapter."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import httpx
 import jsonschema
 import pytest
 
+from practicum.codecs.bodies import completion_body
 from practicum.codecs.chatml import ChatMLCompact
+from practicum.codecs.registry import codec_named
 from practicum.contracts.base import utc_now
 from practicum.contracts.episodes import EpisodeMode
 from practicum.contracts.messages import Message
@@ -16,12 +19,14 @@ from practicum.contracts.trajectory import Trajectory
 from practicum.trajectories import ServerTokeniser, replay
 from practicum.trajectories.replay import Check
 from practicum_gateway.episodes.attempts import answered, begun
+from practicum_gateway.models.completions import CompletionsProvider
 from practicum_gateway.models.llama_cpp import LlamaCppProvider
 from practicum_gateway.models.provider import Completed, Prompt
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(300)]
 
 GREEDY = Sampling(temperature=0.0, max_tokens=60)
+SHORT = Sampling(temperature=0.0, max_tokens=16)
 SYSTEM = Message(role="system", content="Do the task by calling tools, then say what you did.")
 ASKED = (SYSTEM, Message(role="user", content="What is the status of order 1042?"))
 
@@ -157,3 +162,66 @@ async def test_a_user_cannot_forge_a_turn(llama: str, provider: LlamaCppProvider
     start, end = 1, 2
     assert ids.count(start) == 2
     assert ids.count(end) == 1
+
+
+async def test_another_dialect_of_the_same_control_tokens_is_spoken_end_to_end(
+    llama: str, provider: LlamaCppProvider
+) -> None:
+    """Hermes, held to its grammar, in tokens; a call may follow words, and the conversation goes on with its tokens."""
+    codec, spec = codec_named("hermes"), _spec(llama, 0.0).model_copy(update={"codec": "hermes"})
+    grammar = codec.grammar(TOOLS)
+    assert grammar is not None
+    asked = Prompt(spec, ASKED, TOOLS, SHORT)
+    first = await provider.complete(asked)
+    assert (first.template_hash, first.constrained) == (codec.template_hash, True)
+    assert first.sent is not None
+    assert first.sent.codec == "hermes"
+    root, rules = grammar.split("\n", 1)
+    assert root.endswith("(words? calls | words)")
+    schemas = {tool.name: tool.input_schema for tool in TOOLS}
+    body = {"prompt": "Call:", "n_predict": 60, "grammar": f"root ::= call\n{rules}", "temperature": 1.0, "seed": 5}
+    async with httpx.AsyncClient(timeout=60) as client:
+        answer = (await client.post(f"{llama}/completion", json=body)).json()
+    (call,) = codec.parse(answer["content"], TOOLS, 0).message.tool_calls
+    assert call.malformed is None or answer["stop_type"] == "limit"
+    if call.malformed is None:
+        jsonschema.validate(call.arguments, schemas[call.name])
+    more = (Message(role="user", content="And order 7?"),)
+    second = await provider.complete(
+        replace(
+            asked,
+            messages=(*ASKED, first.message, *more),
+            previous=first.sampled,
+            covered=len(ASKED) + 1,
+            continued="one",
+        )
+    )
+    assert first.sampled is not None
+    assert second.sampled is not None
+    had = first.sampled.prompt_ids + first.sampled.completion_ids
+    assert second.sampled.prompt_ids[: len(had)] == had
+
+
+async def test_it_answers_as_a_server_of_text_completions_too(llama: str) -> None:
+    provider = CompletionsProvider()
+    spec = ModelSpec(
+        alias="own", provider=Provider.COMPLETIONS, target="smollm2", base_url=f"{llama}/v1", codec="hermes"
+    )
+    prompt = Prompt(spec, (Message(role="user", content="Say hello."),), (), SHORT)
+    try:
+        whole = await provider.complete(prompt)
+        *pieces, last = [piece async for piece in provider.stream(prompt)]
+    finally:
+        await provider.close()
+    assert whole.message.content
+    assert isinstance(last, Completed)
+    assert (last.message, last.finish_reason) == (whole.message, whole.finish_reason)
+    assert "".join(map(str, pieces)) == whole.message.content
+    assert whole.sampled is None, "llama.cpp does not tokenise in vLLM's way: it is asked in text"
+
+
+async def test_marks_that_are_control_tokens_are_shown_where_a_codec_reads_them(llama: str) -> None:
+    body = completion_body((1,), GREEDY, {}, 'root ::= "<|im_start|>" "x"', ("<|im_start|>",))
+    async with httpx.AsyncClient(timeout=60) as client:
+        answer = (await client.post(f"{llama}/completion", json=body)).json()
+    assert answer["content"] == "<|im_start|>x"

@@ -30,7 +30,8 @@ _NASTY = (
 
 
 def tool(name: str, **properties: JsonObject) -> Tool:
-    needed: list[JsonValue] = [*properties][:1]
+    needed: list[JsonValue] = []
+    needed.extend([*properties][:1])
     schema: JsonObject = {"type": "object", "properties": dict(properties), "required": needed}
     return Tool(
         name=name,
