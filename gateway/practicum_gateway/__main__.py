@@ -132,7 +132,7 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
             loop.add_signal_handler(number, leaving.asked)
         _settle_memory()
         logger.info("listening on %s, data in %s", _url(listening), settings.data_dir)
-        async with stopped_when_lost(estate.main.store, lambda: _drop(server)):
+        async with stopped_when_lost(estate.main.replica, lambda: _drop(server)):
             await server.serve([listening])
 
 

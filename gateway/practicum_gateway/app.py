@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-import logging
 import os
 from collections.abc import AsyncGenerator, Generator
+from functools import partial
 from importlib.metadata import version
 from signal import SIGTERM
 
@@ -18,7 +18,6 @@ from starlette.types import Lifespan
 
 from practicum.contracts.models import Provider
 from practicum.contracts.tenants import MAIN
-from practicum.errors import PracticumError
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.issuers import Issuers
 from practicum_gateway.access.keys import Keys
@@ -36,7 +35,7 @@ from practicum_gateway.episodes.practice import PracticeCopies
 from practicum_gateway.episodes.temporal import Workflows
 from practicum_gateway.episodes.trajectories import Trajectories
 from practicum_gateway.episodes.turns import Turns
-from practicum_gateway.estate import Estate
+from practicum_gateway.estate import Estate, resume
 from practicum_gateway.house import House
 from practicum_gateway.http import (
     approvals,
@@ -82,13 +81,16 @@ from practicum_gateway.models.llama_cpp import LlamaCppProvider
 from practicum_gateway.models.promotions import Promotions
 from practicum_gateway.models.registry import Registry
 from practicum_gateway.models.router import Models
+from practicum_gateway.record.bell import Bell
 from practicum_gateway.record.record import Record
 from practicum_gateway.rotation import Rotation
 from practicum_gateway.secrets.outside import Outside, outside_of
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.data_keys import DataKeys
 from practicum_gateway.store.engine import Store
-from practicum_gateway.store.migrate import migrate
+from practicum_gateway.store.migrate import head, migrate
+from practicum_gateway.store.notices import Topic
+from practicum_gateway.store.replicas import Replica
 from practicum_gateway.store.tenants import TenantStores
 from practicum_gateway.store.vault import MasterKey, Vault, new_key
 from practicum_gateway.survey import Survey, tell
@@ -98,7 +100,7 @@ from practicum_gateway.webhooks.couriers import Couriers
 from practicum_gateway.webhooks.outbox import Outbox
 from practicum_gateway.webhooks.webhooks import Webhooks
 
-logger = logging.getLogger("practicum_gateway")
+_MARGIN_SECONDS = 30.0
 
 ROUTERS = (
     health.router,
@@ -138,11 +140,20 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
     """
     telemetry = Telemetry(settings.otlp_endpoint, processor=spans)
     outside = outside_of(settings)
-    return _house(MAIN, settings, Store(settings.url), master_key_of(settings, outside), telemetry, outside=outside)
+    replica, key = Replica(), master_key_of(settings, outside)
+    store = Store(settings.url, name=replica.boot)
+    return _house(MAIN, settings, store, key, telemetry, outside=outside, replica=replica)
 
 
 def _house(
-    tenant: str, settings: Settings, store: Store, master: MasterKey, telemetry: Telemetry, *, outside: Outside
+    tenant: str,
+    settings: Settings,
+    store: Store,
+    master: MasterKey,
+    telemetry: Telemetry,
+    *,
+    outside: Outside,
+    replica: Replica,
 ) -> House:
     """The services of one tenant, over its own store and under its own keys."""
     meter = Meter()
@@ -153,13 +164,14 @@ def _house(
     rulebook = Rulebook(store)
     outbox = Outbox(tenant, settings.public_url)
     approvals = Approvals(store, seconds=settings.approval_seconds, notices=outbox)
-    webhooks = Webhooks(store, vault, outbox, Couriers(store, meter=meter))
+    couriers = Couriers(store, meter=meter, leads=replica.leads)
+    webhooks = Webhooks(store, vault, outbox, couriers, elsewhere=partial(replica.ring, Topic.MESSAGES, tenant))
     budgets = Budgets(store, rulebook)
     catalogue = Catalogue(store, vault, secrets_outside)
-    ledger = Ledger(store)
+    ledger = Ledger(store, boot=replica.boot, patience=2 * settings.call_seconds + _MARGIN_SECONDS)
     log = Audit(store, days=settings.audit_days)
     kept = Artifacts(store)
-    record = Record(store)
+    record = Record(store, Bell(partial(replica.ring, Topic.EVENTS, tenant)))
     pipeline = Pipeline(
         catalogue=catalogue,
         rulebook=rulebook,
@@ -204,6 +216,7 @@ def _house(
         tenant=tenant,
         settings=settings,
         store=store,
+        replica=replica,
         outside=outside,
         telemetry=telemetry,
         meter=meter,
@@ -223,7 +236,9 @@ def _house(
         record=record,
         registry=registry,
         rotation=Rotation(
-            DataKeys(store, vault, master), (catalogue.seal_anew, registry.seal_anew, webhooks.seal_anew)
+            DataKeys(store, vault, master),
+            (catalogue.seal_anew, registry.seal_anew, webhooks.seal_anew),
+            replica.all_heard,
         ),
         promotions=Promotions(store, registry),
         checks=Checks(store, models),
@@ -246,22 +261,31 @@ async def running(house: House) -> AsyncGenerator[Estate]:
             stack.push_async_callback(asyncio.to_thread, house.telemetry.close)
             stack.push_async_callback(house.outside.aclose)
             stack.push_async_callback(house.store.close)
-            await stack.enter_async_context(house.store.alone())
+            await stack.enter_async_context(house.replica.joined(house.store, head()))
             await stack.enter_async_context(_opened(house))
-            await install_keys(house.settings, house.keys)
+            await install_keys(house.settings, house.keys, alone=house.replica.is_alone)
             stores = TenantStores(house.store, house.settings.url, house.settings.data_dir)
             master = master_key_of(house.settings, house.outside)
 
             @contextlib.asynccontextmanager
             async def opener(tenant: str) -> AsyncGenerator[House]:
                 store, key = stores.store(tenant), master.of_tenant(tenant)
-                other = _house(tenant, house.settings, store, key, house.telemetry, outside=house.outside)
+                other = _house(
+                    tenant,
+                    house.settings,
+                    store,
+                    key,
+                    house.telemetry,
+                    outside=house.outside,
+                    replica=house.replica,
+                )
                 async with _opened(other):
                     yield other
 
             estate = Estate(house, stores, opener)
             stack.push_async_callback(estate.close)
             await estate.open()
+            await house.replica.opened(estate.heed)
             for watching in _watched(estate):
                 stack.push_async_callback(_cancel, watching)
             yield estate
@@ -291,7 +315,7 @@ async def _opened(house: House) -> AsyncGenerator[None]:
             stack.push_async_callback(close)
         stack.callback(house.closing.set)
         await house.pipeline.recover()
-        resuming = asyncio.create_task(_resume(house))
+        resuming = asyncio.create_task(resume(house))
         stack.push_async_callback(_cancel, resuming)
         yield
 
@@ -307,7 +331,7 @@ def create_app(settings: Settings, *, spans: SpanProcessor | None = None) -> Fas
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with running(house) as estate, stopped_when_lost(house.store, lambda: os.kill(os.getpid(), SIGTERM)):
+        async with running(house) as estate, stopped_when_lost(house.replica, lambda: os.kill(os.getpid(), SIGTERM)):
             app.state.estate = estate
             yield
 
@@ -359,17 +383,10 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None, drain: Drain |
     return app
 
 
-async def _resume(house: House) -> None:
-    """Hand over what an earlier process could not; Temporal may be down, and the gateway serves all the same."""
-    try:
-        await house.episodes.resume()
-    except PracticumError as error:
-        logger.warning("episodes not handed over yet: %s", error.detail)
-
-
 def _watched(estate: Estate) -> Generator[asyncio.Task[None]]:
-    """What goes on in the background so that others can watch the gateway."""
+    """What goes on in the background: others watch the gateway, and it watches for others."""
     telemetry = estate.main.telemetry
+    yield asyncio.create_task(estate.take_up())
     yield asyncio.create_task(telemetry.process.watch())
     if telemetry.is_collected:
         yield asyncio.create_task(tell(estate))

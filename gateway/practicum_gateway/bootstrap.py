@@ -16,7 +16,7 @@ from practicum.errors import ConfigurationError, GatewayUnavailableError
 from practicum_gateway.access.keys import Keys, new_secret
 from practicum_gateway.secrets.outside import Outside
 from practicum_gateway.settings import Settings
-from practicum_gateway.store.engine import Store
+from practicum_gateway.store.replicas import Replica
 from practicum_gateway.store.vault import KEY_BYTES, LocalMasterKey, MasterKey, new_key
 
 FIRST_KEYS = (("admin", Role.ADMIN), ("worker", Role.WORKER), ("approver", Role.APPROVER))
@@ -26,14 +26,14 @@ The approver is there because nobody answers what was asked on their own behalf:
 `admin` and answers as `approver`.
 """
 
-_LOST = "The gateway's hold on its database was lost: another gateway may work on it now."
+_LOST = "The gateway's hold on its database was lost: what it knows may be out of date, and others take up its calls."
 
 logger = logging.getLogger("practicum_gateway")
 
 
 @contextlib.contextmanager
 def only_gateway(data_dir: Path) -> Generator[None]:
-    """Hold the data folder for this process: the ledger's promise holds for one gateway at a time.
+    """Hold the data folder for this process: each gateway has one of its own.
 
     Raises:
         ConfigurationError: another gateway holds it, or it cannot be written to.
@@ -50,19 +50,19 @@ def only_gateway(data_dir: Path) -> Generator[None]:
 
 
 @contextlib.asynccontextmanager
-async def stopped_when_lost(store: Store, stop: Callable[[], None]) -> AsyncGenerator[None]:
-    """Stop serving as soon as another gateway may work on the store: two would promise "once" each for itself.
+async def stopped_when_lost(replica: Replica, stop: Callable[[], None]) -> AsyncGenerator[None]:
+    """Stop serving as soon as others count this gateway as gone, or it does not hear any more what they change.
 
     Args:
-        store: the store that this gateway holds alone.
+        replica: this gateway among those on its store.
         stop: ends serving; what was begun may still be recorded.
 
     Raises:
-        GatewayUnavailableError: at the end, where the store was lost.
+        GatewayUnavailableError: at the end, where the hold was lost.
     """
 
     async def watch() -> None:
-        await store.lost.wait()
+        await replica.lost.wait()
         logger.error(_LOST)
         stop()
 
@@ -71,7 +71,7 @@ async def stopped_when_lost(store: Store, stop: Callable[[], None]) -> AsyncGene
         yield
     finally:
         watching.cancel()
-    if store.lost.is_set():
+    if replica.lost.is_set():
         raise GatewayUnavailableError(_LOST, mend="Start it again once the database can be reached.")
 
 
@@ -118,11 +118,16 @@ def master_key_of(settings: Settings, outside: Outside | None = None) -> MasterK
     return LocalMasterKey(key, former)
 
 
-async def install_keys(settings: Settings, keys: Keys) -> None:
+async def install_keys(settings: Settings, keys: Keys, *, alone: bool) -> None:
     """Make sure that the installation's first keys are valid.
 
+    Args:
+        settings: what the operator set.
+        keys: the main tenant's.
+        alone: whether no other gateway works with them, whose keys one that was made here would withdraw.
+
     Raises:
-        ConfigurationError: a configured key is too short, or a file cannot be read or written.
+        ConfigurationError: a configured key is too short, a file cannot be read or written, or others have other keys.
     """
     given: dict[str, SecretStr | None] = {
         "admin": settings.admin_key,
@@ -136,7 +141,7 @@ async def install_keys(settings: Settings, keys: Keys) -> None:
             if configured is None
             else configured.get_secret_value()
         )
-        await keys.install(secret, name, role)
+        await keys.install(secret, name, role, replaces=alone or configured is not None)
 
 
 def _kept(path: Path, make: Callable[[], str]) -> str:

@@ -1,16 +1,25 @@
-"""The estate: a house for each tenant, with a store of its own, so that nothing of one is in reach of another."""
+"""The estate: a house for each tenant, with a store of its own, so that nothing of one is in reach of another.
+
+It follows what other gateways on the same database tell. Whatever cannot be followed ends this gateway, as if it had
+lost its hold: it would go on with what is no longer so.
+"""
 
 import asyncio
+import contextvars
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from practicum.contracts.access import IssuedKey, KeyRequest, Role
 from practicum.contracts.episodes import EpisodeStatus
 from practicum.contracts.tenants import MAIN
 from practicum.errors import ConflictError, NotFoundError, PracticumError
 from practicum_gateway.access.principals import Principal
+from practicum_gateway.hearing import follow
 from practicum_gateway.house import House
+from practicum_gateway.store.notices import Notice, Topic, tell
 from practicum_gateway.store.tenants import TenantStores
 
 logger = logging.getLogger("practicum_gateway")
@@ -19,6 +28,8 @@ Opener = Callable[[str], AbstractAsyncContextManager[House]]
 """Opens the house of a tenant for as long as the block lasts."""
 
 _AT_A_TIME = 1000
+_TROUBLE_SECONDS = 5.0
+"""How long until what could not be taken up is tried again."""
 
 
 class Estate:
@@ -41,7 +52,9 @@ class Estate:
         self._opener = opener
         self._houses: dict[str, House] = {}
         self._open: dict[str, AbstractAsyncContextManager[House]] = {}
+        self._entering: dict[str, list[Notice]] = {}
         self._changing = asyncio.Lock()
+        self._following = set[asyncio.Future[None]]()
 
     @property
     def tenants(self) -> tuple[str, ...]:
@@ -72,8 +85,8 @@ class Estate:
         Raises:
             ConflictError: there is one of that name.
         """
-        async with self._changing:
-            if self.house(tenant) is not None:
+        async with self._changing, self.main.store.turn("tenants"):
+            if self.house(tenant) is not None or tenant in await self._stores.names():
                 raise ConflictError(f"There is a tenant '{tenant}' already.", mend="Choose another name.")
             await self._stores.make(tenant)
             await self._enter(tenant)
@@ -96,11 +109,41 @@ class Estate:
         """
         if tenant == MAIN:
             raise ConflictError("The main tenant stays.", mend="Remove the installation instead.")
-        async with self._changing:
+        async with self._changing, self.main.store.turn("tenants"):
             house = self._found(tenant)
             await _end_episodes(house)
             await self._leave(tenant)
+            async with self.main.store.write() as session:
+                await tell(session, Topic.LEAVING, tenant)
             await self._stores.drop(tenant)
+
+    def heed(self, notice: Notice) -> None:
+        """Follow what another gateway tells; what takes longer than a moment goes on in the background."""
+        house = self.house(notice.tenant)
+        if notice.topic == Topic.TENANTS:
+            self._follow(self._reconcile(), notice)
+        elif notice.topic == Topic.LEAVING:
+            self._follow(self._reconcile(without=notice.subject), notice)
+        elif notice.tenant in self._entering:
+            self._entering[notice.tenant].append(notice)
+        elif house is not None and (further := follow(house, notice)) is not None:
+            self._follow(further, notice)
+
+    async def take_up(self) -> None:
+        """Take up what gateways leave behind, whenever one has gone; until cancelled."""
+        departed = self.main.replica.departed
+        while True:
+            await departed.wait()
+            departed.clear()
+            try:
+                await self._reconcile()
+                for house in self.houses:
+                    await house.pipeline.recover()
+                    await resume(house)
+            except (SQLAlchemyError, PracticumError, OSError) as error:
+                logger.warning("what a gateway left behind is not taken up yet: %s", type(error).__name__)
+                departed.set()
+                await asyncio.sleep(_TROUBLE_SECONDS)
 
     @property
     def calls(self) -> int:
@@ -119,6 +162,8 @@ class Estate:
 
     async def close(self) -> None:
         """Close every house but the main one."""
+        for following in tuple(self._following):
+            following.cancel()
         for tenant in tuple(self._open):
             await self._leave(tenant)
 
@@ -128,14 +173,53 @@ class Estate:
             raise NotFoundError(f"There is no tenant '{tenant}'.")
         return house
 
+    async def _reconcile(self, *, without: str | None = None) -> None:
+        """Open the houses of tenants that came, and close those of tenants that are gone, or about to be."""
+        async with self._changing:
+            names = set(await self._stores.names()) - {without}
+            for tenant in self._houses.keys() - names:
+                try:
+                    await self._leave(tenant)
+                except SQLAlchemyError as error:  # its tables may have gone before the last of it was written
+                    logger.info("the house of a removed tenant was closed in haste: %s", type(error).__name__)
+            for tenant in sorted(names - self._houses.keys()):
+                await self._enter(tenant)
+
+    def _follow(self, further: Awaitable[None], notice: Notice) -> None:
+        # In a context of its own: nobody's request is the reason for it.
+        following = contextvars.Context().run(asyncio.ensure_future, further)
+        self._following.add(following)
+
+        def ended(done: asyncio.Future[None]) -> None:
+            self._following.discard(done)
+            if not done.cancelled() and (error := done.exception()) is not None:
+                logger.error("a change of %s could not be followed: %s", notice.topic, type(error).__name__)
+                self.main.replica.lost.set()
+
+        following.add_done_callback(ended)
+
     async def _enter(self, tenant: str) -> None:
         opened = self._opener(tenant)
-        self._houses[tenant] = await opened.__aenter__()
-        self._open[tenant] = opened
+        told = self._entering[tenant] = []
+        try:
+            house = await opened.__aenter__()
+        finally:
+            del self._entering[tenant]
+        self._houses[tenant], self._open[tenant] = house, opened
+        for notice in told:
+            self.heed(notice)
 
     async def _leave(self, tenant: str) -> None:
         self._houses.pop(tenant)
         await self._open.pop(tenant).__aexit__(None, None, None)
+
+
+async def resume(house: House) -> None:
+    """Hand over what an earlier process could not; Temporal may be down, and the gateway serves all the same."""
+    try:
+        await house.episodes.resume()
+    except PracticumError as error:
+        logger.warning("episodes not handed over yet: %s", error.detail)
 
 
 async def _end_episodes(house: House) -> None:

@@ -27,6 +27,7 @@ from practicum_gateway.rotation import Rotation
 from practicum_gateway.secrets.outside import Outside
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
+from practicum_gateway.store.replicas import Replica
 from practicum_gateway.telemetry import Telemetry
 from practicum_gateway.webhooks.answers import Answers
 from practicum_gateway.webhooks.webhooks import Webhooks
@@ -40,6 +41,7 @@ class House:
         tenant: whose they are.
         settings: what the operator set.
         store: the database.
+        replica: this gateway among those that work on it.
         outside: where secrets are kept outside of it.
         telemetry: the tracer.
         meter: what is counted of the tenant.
@@ -71,6 +73,7 @@ class House:
     tenant: str
     settings: Settings
     store: Store
+    replica: Replica
     outside: Outside
     telemetry: Telemetry
     meter: Meter

@@ -14,6 +14,7 @@ import yaml
 from typer.testing import CliRunner
 
 from practicum.cli.main import app
+from practicum_gateway.bootstrap import FIRST_KEYS
 from practicum_gateway.settings import Settings
 from practicum_workflows import settings as worker_settings
 
@@ -25,6 +26,7 @@ CLIENT = {"PRACTICUM_URL", "PRACTICUM_API_KEY"}
 WORKER = CLIENT | set(re.findall(r"PRACTICUM_[A-Z_]+", Path(worker_settings.__file__).read_text()))
 KNOWN = {"gateway": GATEWAY, "worker": WORKER, "audit-check": CLIENT}
 MASTER_KEY = "A" * 43 + "="
+FIRST = tuple(name.upper() for name, _ in FIRST_KEYS)
 READ_ONLY = {"readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
@@ -97,9 +99,11 @@ def test_the_image_holds_what_it_copies_and_runs_as_nobody() -> None:
     assert Settings.read(defaults).data_dir == Path("/data")
 
 
-def test_one_gateway_works_on_a_store_and_has_the_time_to_end() -> None:
+def test_several_gateways_share_a_database_alone_and_have_the_time_to_end() -> None:
     (gateway,) = (each for each in resources("Deployment") if each["metadata"]["name"] == "practicum-gateway")
-    assert (gateway["spec"]["replicas"], gateway["spec"]["strategy"]) == (1, {"type": "Recreate"})
+    # A new one is ready before an old one ends, and where it is refused the old ones go on.
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    assert (gateway["spec"]["replicas"], gateway["spec"]["strategy"]) == (2, rolling)
     pod = gateway["spec"]["template"]["spec"]
     container = pod["containers"][0]
     settings = Settings.read({each["name"]: each["value"] for each in container["env"] if "value" in each})
@@ -108,8 +112,13 @@ def test_one_gateway_works_on_a_store_and_has_the_time_to_end() -> None:
     assert settings.drain_grace_seconds >= 2 * container["readinessProbe"]["periodSeconds"]
     paths = {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")}
     assert paths == {"/healthz", "/readyz"}
+    assert all("emptyDir" in volume for volume in pod["volumes"])
     service = compose()["services"]["gateway"]
-    assert "deploy" not in service
+    assert service["deploy"] == {"replicas": 2}
+    assert {"ports", "volumes"}.isdisjoint(service)  # which two could not both have
+    kept = {"PRACTICUM_DATABASE_URL", "PRACTICUM_MASTER_KEY", *(f"PRACTICUM_{name}_KEY" for name in FIRST)}
+    assert kept <= set(service["environment"])
+    assert kept <= {each["name"] for each in container["env"]}
     assert int(service["stop_grace_period"].removesuffix("s")) >= Settings().drain_seconds + 5
 
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, or_, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.access import Approval, ApprovalAnswer, ApprovalStatus, Role
@@ -131,6 +132,12 @@ class Approvals:
         Raises:
             ConflictError: the key was used to ask about another tool or other arguments.
         """
+        try:
+            return await self._ask_once(question)
+        except IntegrityError:  # another gateway asked at the same moment
+            return await self._ask_once(question)
+
+    async def _ask_once(self, question: Question) -> tuple[Approval, bool]:
         async with self._store.write() as session:
             row = await self._latest(session, question.scope, question.key)
             if row is not None:

@@ -1,9 +1,11 @@
 """The issuers of a tenant: kept in its store, and in memory with their keys."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from practicum.contracts.audit import Action
 from practicum.contracts.base import utc_now
@@ -40,7 +42,7 @@ class Trusted:
 class Issuers:
     """Keeps whose tokens are taken.
 
-    They are kept in memory too: one gateway at a time works on a store, and they change through it alone.
+    They are kept in memory too, and read anew when another gateway tells that they changed.
     """
 
     def __init__(self, store: Store) -> None:
@@ -50,11 +52,17 @@ class Issuers:
         self._changing = asyncio.Lock()
 
     async def open(self) -> None:
-        """Read them; their keys are fetched with the first token."""
-        async with self._store.read() as session:
-            rows = await session.scalars(select(IssuerRow).order_by(IssuerRow.name))
-            found = [Issuer.model_validate(row.spec) for row in rows]
-        self._trusted = {issuer.name: Trusted(issuer, ProviderKeys(issuer)) for issuer in found}
+        """Read them, once more where they were changed elsewhere; their keys are fetched with the first token."""
+        async with self._changing:
+            async with self._store.read() as session:
+                found = await _issuers(session)
+            former, self._trusted = self._trusted, {}
+            for issuer in found:
+                known = former.get(issuer.name)
+                same = known is not None and known.issuer == issuer
+                self._trusted[issuer.name] = former.pop(issuer.name) if same else Trusted(issuer, ProviderKeys(issuer))
+        for trusted in former.values():
+            await trusted.keys.aclose()
 
     async def close(self) -> None:
         """Close all connections to them."""
@@ -112,7 +120,6 @@ class Issuers:
         try:
             await self._try(issuer, keys)
             async with self._changing:
-                self._require_apart(issuer)
                 await self._keep(issuer)
                 former = self._trusted.get(issuer.name)
                 self._trusted = {**self._trusted, issuer.name: Trusted(issuer, keys)}
@@ -146,7 +153,7 @@ class Issuers:
         return trusted
 
     async def _try(self, issuer: Issuer, keys: ProviderKeys) -> None:
-        self._require_apart(issuer)  # before anything is asked of anybody
+        _require_apart(issuer, self.list())  # before anything is asked of anybody
         try:
             await keys.fetched()
         except UpstreamError as error:
@@ -155,21 +162,10 @@ class Issuers:
                 mend="Check its URL, give `jwks_url`, or set `private_network` where it is meant to be inside.",
             ) from None
 
-    def _require_apart(self, issuer: Issuer) -> None:
-        if issuer.name == WEBHOOK:
-            raise ConflictError("Who answers through a webhook is named so.", mend="Choose another name.")
-        for other in self.list():
-            same = (other.issuer, other.audience) == (issuer.issuer, issuer.audience)
-            if same and other.name != issuer.name:
-                raise ConflictError(
-                    f"The issuer '{other.name}' stands for the same URL and audience.", mend="Change that one."
-                )
-        if issuer.name not in self._trusted and len(self._trusted) >= MOST_ISSUERS:
-            raise ConflictError(f"There are {MOST_ISSUERS} issuers already.", mend="Remove one that is needed no more.")
-
     async def _keep(self, issuer: Issuer) -> None:
         spec = issuer.model_dump(mode="json")
         async with self._store.write(in_turn=True) as session:
+            _require_apart(issuer, await _issuers(session))  # another gateway may have taken one meanwhile
             bearing = select(KeyRow.principal).where(
                 KeyRow.principal.startswith(f"{issuer.name}:", autoescape=True),
                 KeyRow.revoked.is_(None),
@@ -187,3 +183,27 @@ class Issuers:
             else:
                 row.spec = spec
             await append(session, Deed(Action.ISSUER_TRUSTED, issuer.name, details=spec))
+
+
+async def _issuers(session: AsyncSession) -> tuple[Issuer, ...]:
+    """All that are stored, by name."""
+    rows = await session.scalars(select(IssuerRow).order_by(IssuerRow.name))
+    return tuple(Issuer.model_validate(row.spec) for row in rows)
+
+
+def _require_apart(issuer: Issuer, others: Sequence[Issuer]) -> None:
+    """Refuse an issuer that could not be told from others, or is one too many.
+
+    Raises:
+        ConflictError: it is.
+    """
+    if issuer.name == WEBHOOK:
+        raise ConflictError("Who answers through a webhook is named so.", mend="Choose another name.")
+    for other in others:
+        same = (other.issuer, other.audience) == (issuer.issuer, issuer.audience)
+        if same and other.name != issuer.name:
+            raise ConflictError(
+                f"The issuer '{other.name}' stands for the same URL and audience.", mend="Change that one."
+            )
+    if len(others) >= MOST_ISSUERS and all(other.name != issuer.name for other in others):
+        raise ConflictError(f"There are {MOST_ISSUERS} issuers already.", mend="Remove one that is needed no more.")

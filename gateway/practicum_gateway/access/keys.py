@@ -18,6 +18,7 @@ from practicum_gateway.access.principals import Principal
 from practicum_gateway.audit.log import Deed, append
 from practicum_gateway.store.access_tables import KeyRow
 from practicum_gateway.store.engine import Store, new_id
+from practicum_gateway.store.notices import Topic, tell
 
 KEY_PREFIX = "prk_"
 _SHOWN = 8
@@ -69,8 +70,8 @@ class _Recognised:
 class Keys:
     """Issues, recognises, rotates and revokes API keys.
 
-    Keys that were shown lately are recognised from memory, by their hash: one gateway at a time works on a store, and
-    keys are withdrawn through it alone, which forgets them.
+    Keys that were shown lately are recognised from memory, by their hash, until one is withdrawn, here or by another
+    gateway that tells so.
     """
 
     def __init__(self, store: Store, tenant: str = MAIN) -> None:
@@ -101,14 +102,21 @@ class Keys:
         """
         return await self._add(new_secret(self._tenant), request, episode)
 
-    async def install(self, secret: str, principal: str, role: Role) -> KeyInfo:
+    async def install(self, secret: str, principal: str, role: Role, *, replaces: bool = True) -> KeyInfo:
         """Make sure that a given key is valid: how the first keys of an installation come to be.
 
         A key installed earlier for the same principal and role, and another one, is revoked: changing the configured
         key is how it is rotated.
 
+        Args:
+            secret: the key.
+            principal: for whom.
+            role: in which role.
+            replaces: whether it may take the place of another one.
+
         Raises:
-            ConfigurationError: it is too short to be a secret, or says that it is of another tenant.
+            ConfigurationError: it is too short to be a secret, says that it is of another tenant, or would take the
+                place of one that it may not.
         """
         if len(secret) < _SHORTEST:
             raise ConfigurationError(
@@ -124,6 +132,11 @@ class Keys:
         async with self._store.write() as session:
             row = await session.get(KeyRow, issuer)
             changed = row is None or row.revoked is not None or row.hash != hash_of(secret)
+            if row is not None and changed and not replaces:
+                raise ConfigurationError(
+                    f"Another gateway on this database has another key of '{principal}' than the one made here.",
+                    mend=f"Give all of them the same: PRACTICUM_{principal.upper()}_KEY.",
+                )
             if row is None:
                 row = KeyRow(id=issuer, episode=None, created=utc_now(), expires=None)
                 session.add(row)
@@ -132,7 +145,8 @@ class Keys:
             info = _info(row)
             if changed:
                 await append(session, _issued(row))
-        self._forget()
+                await tell(session, Topic.KEYS, issuer)  # the one before opens nothing any more
+        self.forget()
         return info
 
     async def list(self, limit: int = 100) -> tuple[KeyInfo, ...]:
@@ -154,7 +168,7 @@ class Keys:
             if row.revoked is None:
                 row.revoked = utc_now()
                 await append(session, Deed(Action.KEY_REVOKED, key_id, details={"principal": row.principal}))
-        self._forget()
+        self.forget()
 
     async def rotate(self, key_id: str, grace: timedelta) -> IssuedKey:
         """Make a key that takes the place of another: for the same principal, in the same role, for as long.
@@ -180,7 +194,7 @@ class Keys:
             old.expires = end
             details: JsonObject = {"principal": old.principal, "by": new.id, "ends": end.isoformat()}
             await append(session, Deed(Action.KEY_ROTATED, key_id, details=details), _issued(new))
-        self._forget()
+        self.forget()
         return IssuedKey(key=secret, info=_info(new))
 
     async def revoke_of_episode(self, episode: str) -> None:
@@ -193,9 +207,10 @@ class Keys:
                 .returning(KeyRow.id)
             )
             await append(session, *(Deed(Action.KEY_REVOKED, key, episode=episode) for key in revoked))
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Look every key up anew: one was withdrawn."""
         self._recognised.clear()
         self._withdrawals += 1
 

@@ -17,7 +17,7 @@ from practicum_gateway.store.engine import Store
 class Rulebook:
     """Keeps the revisions of the rules; the latest is in force.
 
-    It is kept in memory too: one gateway at a time works on a store, and rules change through it alone.
+    The latest is kept in memory too, until another gateway tells that it changed.
     """
 
     def __init__(self, store: Store) -> None:
@@ -25,14 +25,24 @@ class Rulebook:
         self._store = store
         self._current: RuleSet | None = None
         self._prepared: tuple[RuleSet, PreparedRules] | None = None
+        self._changes = 0
 
     async def current(self) -> RuleSet:
         """The rules in force, without the defaults that stand behind them."""
-        if self._current is None:
-            async with self._store.read() as session:
-                row = await session.scalar(select(RuleSetRow).order_by(RuleSetRow.revision.desc()).limit(1))
-            self._current = RuleSet() if row is None else RuleSet.model_validate(row.rules)
-        return self._current
+        if self._current is not None:
+            return self._current
+        before = self._changes
+        async with self._store.read() as session:
+            row = await session.scalar(select(RuleSetRow).order_by(RuleSetRow.revision.desc()).limit(1))
+        found = RuleSet() if row is None else RuleSet.model_validate(row.rules)
+        if before == self._changes:  # else they may have changed while they were read
+            self._current = found
+        return found
+
+    def forget(self) -> None:
+        """Read the rules anew: they were changed elsewhere."""
+        self._current = None
+        self._changes += 1
 
     async def replace(self, rules: RuleSet, principal: Principal, *, instead_of: str | None = None) -> RuleSet:
         """Put a new set in force, for every call decided from now on.
@@ -67,7 +77,7 @@ class Rulebook:
             details: JsonObject = {"rules": [f"{rule.id}: {rule.outcome}, {revision_of(rule)}" for rule in rules.rules]}
             subject = f"revision {latest + 1}"
             await append(session, Deed(Action.RULES_REPLACED, subject, details=details, who=principal.who))
-        self._current = rules
+        self.forget()  # not kept at once: another gateway may have replaced them since
         return rules
 
     async def decide(self, tool: Tool, actor: Actor, arguments: JsonObject) -> Decision:

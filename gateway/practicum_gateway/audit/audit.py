@@ -185,7 +185,7 @@ class Audit:
         if self._days is None:
             return 0
         kept_since = (now or utc_now()) - timedelta(days=self._days)
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:
             first = await session.scalar(select(TABLE.c.sequence).order_by(TABLE.c.sequence).limit(1))
             young = select(TABLE.c.sequence).where(TABLE.c.at >= kept_since).order_by(TABLE.c.sequence).limit(1)
             kept = await session.scalar(young)

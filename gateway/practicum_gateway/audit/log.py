@@ -16,6 +16,7 @@ from practicum.contracts.base import JsonObject, utc_now
 from practicum.halves import without_halves
 from practicum_gateway.audit.who import Who, acting
 from practicum_gateway.store.audit_tables import AuditRow
+from practicum_gateway.store.notices import Topic, tell_on
 from practicum_gateway.store.prepared import Prepared
 from practicum_gateway.telemetry import current_trace_id
 
@@ -29,6 +30,24 @@ _HEAD = Prepared(_LAST)
 _INSERT = Prepared(insert(TABLE), columns=TABLE.c.keys())
 _TURN = text("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), :lock))")
 _DETAILS: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
+_TOLD = {
+    Action.RULES_REPLACED: Topic.RULES,
+    Action.KEY_REVOKED: Topic.KEYS,
+    Action.KEY_ROTATED: Topic.KEYS,
+    Action.ISSUER_TRUSTED: Topic.ISSUERS,
+    Action.ISSUER_REMOVED: Topic.ISSUERS,
+    Action.CONNECTOR_REGISTERED: Topic.CONNECTORS,
+    Action.CONNECTOR_REFRESHED: Topic.CONNECTORS,
+    Action.CONNECTOR_ACCEPTED: Topic.CONNECTORS,
+    Action.CONNECTOR_REMOVED: Topic.CONNECTORS,
+    Action.WEBHOOK_ADDED: Topic.WEBHOOKS,
+    Action.WEBHOOK_ROTATED: Topic.WEBHOOKS,
+    Action.WEBHOOK_REMOVED: Topic.WEBHOOKS,
+    Action.TENANT_CREATED: Topic.TENANTS,
+    Action.TENANT_REMOVED: Topic.TENANTS,
+    Action.EPISODE_CANCELLED: Topic.CANCELLED,
+}
+"""Deeds of which the other gateways on a database have to hear, for they keep in memory what these change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +96,8 @@ def append_on(connection: Connection, *deeds: Deed) -> AuditHead:
     for deed in deeds:
         values = _after(head, deed)
         _INSERT(connection, values)
+        if deed.action in _TOLD:
+            tell_on(connection, _TOLD[deed.action], _text(deed.subject, 200))
         head = AuditHead.model_construct(sequence=values["sequence"], hash=values["hash"])
     return head
 

@@ -37,6 +37,7 @@ class Catalogue:
     def __init__(self, store: Store, vault: Vault, secrets: Secrets | None = None) -> None:
         """Keep connectors in a store, their credentials sealed by a vault; what stays outside is read there."""
         self._secrets = secrets or Secrets({})
+        self._store = store
         self._registrations = Registrations(store, vault)
         self._words = Words(self._registrations)
         self._vault = vault
@@ -185,6 +186,12 @@ class Catalogue:
             self._changed()
         await self._retire(name)
 
+    async def changed_elsewhere(self, name: str) -> None:
+        """Look at a connector anew, which another gateway registered, changed or removed."""
+        async with self._changing:
+            self._shelf = None
+        await self._retire(name)
+
     async def connectors(self) -> tuple[Connector, ...]:
         """The registered systems, newest first."""
         return await self._registrations.connectors()
@@ -304,7 +311,7 @@ class Catalogue:
         return await self._compiled(*await self._registrations.load(name))
 
     async def _compiled(self, spec: ConnectorSpec, documents: Documents) -> CompiledConnector:
-        turns = self._turns.setdefault(spec.name, Turns(spec.name, self._registrations))
+        turns = self._turns.setdefault(spec.name, Turns(spec.name, self._registrations, self._store))
         # Seconds of work for the largest: in a thread, so that others are served meanwhile.
         compiled = await asyncio.to_thread(
             CompiledConnector.compile,

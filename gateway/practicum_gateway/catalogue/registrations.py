@@ -143,7 +143,7 @@ class Registrations:
         """
         name = registration.spec.name
         try:
-            async with self._store.write() as session:
+            async with self._store.write(in_turn=True) as session:
                 row = ConnectorRow(
                     name=name, fingerprint=self.fingerprint(registration.spec), created=utc_now(), refreshed=None
                 )
@@ -173,7 +173,7 @@ class Registrations:
         """
         name = registration.spec.name
         try:
-            async with self._store.write() as session:
+            async with self._store.write(in_turn=True) as session:
                 row = await _existing(session, name, for_update=True)
                 if (row.digest, row.newer_digest) != before:
                     raise ConflictError(
@@ -205,28 +205,29 @@ class Registrations:
             row = await _existing(session, name)
             return rows.token_of(self._open(row.credential, rows.seal_context(name, row.base_url)), scheme)
 
-    async def rotate(self, name: str, scheme: str, refresh_token: str) -> None:
+    async def rotate(self, name: str, scheme: str, refresh_token: str, instead_of: str) -> None:
         """Put the refresh token that a token server gave in the place of the one before.
 
         Args:
             name: the connector.
             scheme: the security scheme that it is for; empty for a single credential.
             refresh_token: the new one.
+            instead_of: the one that it replaces.
 
         Raises:
-            NotFoundError: the connector was removed meanwhile.
+            NotFoundError: the connector was removed meanwhile, or given another credential.
             ConfigurationError: the credential was sealed under another master key.
         """
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:
             row = await _existing(session, name, for_update=True)
             context = rows.seal_context(name, row.base_url)
-            changed = rows.with_token(self._open(row.credential, context), scheme, refresh_token)
+            changed = rows.with_token(self._open(row.credential, context), scheme, refresh_token, instead_of)
             row.credential = self._seal(changed, context)
 
     async def seal_anew(self) -> int:
         """Seal every credential that an older key sealed under the present one; how many they were."""
         count = 0
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:
             for row in await session.scalars(select(ConnectorRow).with_for_update()):
                 sealed = self._vault.sealed_anew(row.credential, rows.seal_context(row.name, row.base_url))
                 if sealed is not None:

@@ -169,8 +169,14 @@ def token_of(auth: Auth, scheme: str) -> str:
     return found.refresh_token
 
 
-def with_token(auth: Auth, scheme: str, refresh_token: str) -> Auth:
-    """A credential with another refresh token, under a scheme's name where it holds several credentials."""
+def with_token(auth: Auth, scheme: str, refresh_token: str, instead_of: str) -> Auth:
+    """A credential with another refresh token, under a scheme's name where it holds several credentials.
+
+    Raises:
+        NotFoundError: it does not hold the one that is replaced.
+    """
+    if token_of(auth, scheme) != instead_of:
+        raise NotFoundError("The connector holds another refresh token by now.")
     changed: Mapping[str, str] = {"refresh_token": refresh_token}
     if isinstance(auth, SchemesAuth):
         return auth.model_copy(

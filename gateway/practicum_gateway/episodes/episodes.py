@@ -311,6 +311,10 @@ class Episodes:
                 ApprovalDecision(approval=approval.id, approved=approved, arguments_hash=approval.arguments_hash),
             )
 
+    def cancelled_elsewhere(self, episode: str) -> None:
+        """Break off what is under way here of an episode that was ended through another gateway."""
+        self._turns.abandon(episode)
+
     async def close_turns(self) -> None:
         """Break off what would outlive the gateway; tool calls are the pipeline's to finish."""
         await self._turns.close()

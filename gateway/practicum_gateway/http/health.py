@@ -61,8 +61,8 @@ class Readiness:
 
     async def _look(self, estate: Estate) -> dict[str, str]:
         store = estate.main.store
-        if store.lost.is_set():
-            return {"store": "Another gateway may work on it.", "migrations": "Not looked at."}
+        if estate.main.replica.lost.is_set():
+            return {"store": "The gateway's hold on it was lost.", "migrations": "Not looked at."}
         if self._head is None:
             self._head = await asyncio.to_thread(head)
         try:

@@ -13,8 +13,8 @@ from practicum.contracts.trajectory import CallRecord
 from practicum.errors import CallError, ConflictError, NotFoundError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.invocation.entries import values_of
 from practicum_gateway.invocation.intent import Intent, hash_of_arguments, scope_of
-from practicum_gateway.invocation.ledger import values_of
 from practicum_gateway.invocation.undone import nothing_done
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.ledger_tables import InvocationRow

@@ -9,43 +9,45 @@ its first byte does. What is found claimed was surely never sent, or only reads,
 sent without an outcome, by nobody who still works on it, may have taken effect: it is sent again only if that is
 harmless, and is otherwise in doubt for good.
 
-One process works on one ledger at a time (the gateway holds its store, `Store.alone`); within it the pipeline lets
-one task work on a key. So whoever finds a row unsettled here knows that its owner is gone.
+A row names the gateway that works on it. That one lives as long as it holds its lock of the database (`replicas`), and
+within it the pipeline lets one task work on a key. So whoever finds a row unsettled waits while its owner lives, and
+else knows that it is gone. Should the owner work on, cut off from its lock, it finds its row taken before it sends.
 """
 
+import asyncio
 import secrets
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
-from enum import StrEnum
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from practicum.contracts.audit import Action
 from practicum.contracts.base import JsonObject, utc_now
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.contracts.trajectory import Invocation
-from practicum.errors import ConflictError
+from practicum.errors import ConflictError, GatewayUnavailableError
 from practicum_gateway.access.approvals import Approvals
 from practicum_gateway.access.budgets import Spending
 from practicum_gateway.access.spending import give_back, spend
 from practicum_gateway.audit.log import Deed, append, append_on
+from practicum_gateway.invocation.entries import Entry, Resend, State, entry_of, may_have_been_made, values_of
 from practicum_gateway.invocation.intent import Intent
 from practicum_gateway.invocation.undone import NOTHING_DONE, require_not_undone
 from practicum_gateway.store.engine import Store, new_id
 from practicum_gateway.store.ledger_tables import InvocationRow
 from practicum_gateway.store.prepared import Prepared
+from practicum_gateway.store.replicas import lives
 
 _TABLE = cast("Table", InvocationRow.__table__)
-UPSTREAM_MEMORY = timedelta(hours=1)
-"""How long a system that recognises idempotency keys is trusted to remember one; the least that vendors promise is a
-day, and a key that was forgotten would do everything twice."""
 LOST_WITH_THE_GATEWAY = (
     "The call was sent and the gateway stopped before the answer was recorded. It may have taken effect. "
     "It is not repeated: look at the present state before deciding what to do."
 )
-
+_FIRST_LOOK_SECONDS, _LONGEST_LOOK_SECONDS = 0.02, 0.5
+"""How long is waited before it is looked again what became of a call that another gateway works on."""
 
 Also = Callable[[Connection], None]
 """What else is written in a transaction of the ledger."""
@@ -53,30 +55,6 @@ Also = Callable[[Connection], None]
 
 def nothing(_connection: Connection) -> None:
     """Nothing else."""
-
-
-class State(StrEnum):
-    """Where a call stands."""
-
-    CLAIMED = "claimed"
-    """Somebody works on it; nothing was sent."""
-    SENT = "sent"
-    """It is on its way, or its answer is not recorded yet."""
-    DONE = "done"
-    """Its outcome is recorded."""
-    IN_DOUBT = "in_doubt"
-    """It was sent and what became of it is not known."""
-
-
-class Resend(StrEnum):
-    """Whether a call whose answer was lost may be sent again under the same key."""
-
-    ALWAYS = "always"
-    """It only reads."""
-    SOON = "soon"
-    """The system recognises the key, as long as it remembers it."""
-    NEVER = "never"
-    """A second time might do it twice."""
 
 
 _OF_KEY: Select[Any] = select(_TABLE).where(_TABLE.c.scope == bindparam("of"), _TABLE.c.key == bindparam("named"))
@@ -102,64 +80,50 @@ _SETTLE = Prepared(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row as it stands.
+class TakenUpError(ConflictError):
+    """A key was taken up by another gateway at the same moment, or is a drawn one that was used by hand."""
 
-    Attributes:
-        id: identifies the row.
-        episode: the episode it belongs to.
-        step: its step.
-        call: the index of the call in the step.
-        tool: exposed name of the tool.
-        approval: the approval that was spent on it.
-        upstream_key: the idempotency key the system sees.
-        state: where it stands.
-        observation: its outcome, once it has one.
-    """
-
-    id: str
-    episode: str | None
-    step: int | None
-    call: int | None
-    tool: str
-    approval: str | None
-    upstream_key: str
-    state: State
-    observation: Observation | None
+    def __init__(self) -> None:
+        """Say what to do about it."""
+        super().__init__("Its key was taken up by another call.", mend="Repeat it, with the same key if you gave one.")
 
 
 class Ledger:
     """Remembers every call before it is sent, and its outcome after."""
 
-    def __init__(self, store: Store, *, boot: str | None = None) -> None:
+    def __init__(self, store: Store, *, boot: str | None = None, patience: float = 1_230.0) -> None:
         """Keep the ledger in a store.
 
         Args:
             store: where.
             boot: identifies this start of the process.
+            patience: seconds for which another gateway may work on a call; longer than it may take.
         """
         self._store = store
         self._boot = boot or new_id("boot")
+        self._patience = patience
 
     async def recall(self, intent: Intent) -> Entry | None:
-        """What is known of a key, after settling what a vanished owner left behind.
+        """What is known of a key, once no other gateway works on it and what a vanished owner left is settled.
 
         Raises:
             ConflictError: the key is in use with another tool or other arguments.
+            GatewayUnavailableError: another gateway has worked on it for too long.
         """
-        rows = await self._store.ask(_FIND, _key_of(intent))
-        if not rows:
-            return None
-        row = rows[0]
-        _require_same(row, intent)
-        if not _is_lost(row, utc_now()):
-            return _entry(row)
-        async with self._store.write() as session:
-            row = await session.get_one(InvocationRow, row.id, with_for_update=True)
-            if _is_lost(row, utc_now()):
-                await append(session, _doubt(row))
-            return _entry(row)
+        pause, ends = _FIRST_LOOK_SECONDS, time.monotonic() + self._patience
+        while rows := await self._store.ask(_FIND, _key_of(intent)):
+            row = rows[0]
+            _require_same(row, intent)
+            if not await self._is_elsewhere(row):
+                return await self._left(row.id) if may_have_been_made(row, utc_now()) else entry_of(row)
+            if time.monotonic() > ends:
+                raise GatewayUnavailableError(
+                    "Another gateway works on this call and does not come to an end.",
+                    mend="Make the same call again, under the same key.",
+                )
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK_SECONDS)
+        return None
 
     async def claim(
         self,
@@ -186,8 +150,8 @@ class Ledger:
             also: what else is written in the same transaction.
 
         Raises:
-            ConflictError: the key is in use with other content, the approval cannot be used, or another gateway has
-                taken the call up.
+            ConflictError: the key is in use with other content, or the approval cannot be used.
+            TakenUpError: another gateway has taken the call up.
             BudgetError: a budget has no room for it.
         """
 
@@ -208,20 +172,22 @@ class Ledger:
         """Say that the call leaves now. Nothing of one that does more than read may leave before this returns.
 
         Raises:
-            ConflictError: another gateway has taken the call up.
+            TakenUpError: another gateway has taken the call up.
         """
         marking = {"entry": entry.id, "of_boot": self._boot, "at": utc_now()}
         if not await self._store.change(lambda connection: _MARK(connection, marking)):
-            raise _taken_up()
+            raise TakenUpError
 
-    async def settle(self, entry: Entry, observation: Observation, seconds: float, *, also: Also = nothing) -> None:
-        """Record the outcome; one that another gateway recorded meanwhile stands.
+    async def settle(
+        self, entry: Entry, observation: Observation, seconds: float, *, also: Also = nothing
+    ) -> Observation:
+        """Record the outcome; gives the one that stands, which another gateway may have recorded meanwhile.
 
         Args:
             entry: the call.
             observation: what the model is told.
             seconds: wall seconds it took.
-            also: what else is written in the same transaction.
+            also: what else is written in the same transaction, where this outcome stands.
         """
         settling = {
             "entry": entry.id,
@@ -232,26 +198,33 @@ class Ledger:
         }
         details: JsonObject = {"invocation": entry.id, "seconds": round(seconds, 6)}
 
-        def settled(connection: Connection) -> None:
-            first = bool(_SETTLE(connection, settling))
-            if first and observation.status in NOTHING_DONE:
+        def settled(connection: Connection) -> Observation:
+            if not _SETTLE(connection, settling):
+                standing = connection.scalar(select(_TABLE.c.observation).where(_TABLE.c.id == entry.id))
+                return Observation.model_validate(standing)
+            if observation.status in NOTHING_DONE:
                 give_back(connection, entry.id)
             also(connection)
-            if first:
-                deed = Deed(Action.TOOL_FINISHED, entry.tool, observation.status, entry.episode, details)
-                append_on(connection, deed)
+            deed = Deed(Action.TOOL_FINISHED, entry.tool, observation.status, entry.episode, details)
+            append_on(connection, deed)
+            return observation
 
-        await self._store.change(settled)
+        return await self._store.change(settled)
 
     async def recover(self) -> tuple[Entry, ...]:
-        """Settle what an earlier process sent and did not live to record; returns what is now in doubt."""
+        """Settle what gateways that are gone sent and did not live to record; returns what is now in doubt."""
+        sent = (_TABLE.c.state == State.SENT, _TABLE.c.boot != self._boot)
+        owners = await self._store.look(lambda at: at.scalars(select(_TABLE.c.boot).where(*sent).distinct()).all())
+        if not owners:
+            return ()
         async with self._store.write() as session:
-            rows = await session.scalars(
-                select(InvocationRow).where(InvocationRow.state == State.SENT, InvocationRow.boot != self._boot)
-            )
-            lost = [row for row in rows if _is_lost(row, utc_now())]
-            await append(session, *map(_doubt, lost))
-            return tuple(_entry(row) for row in lost)
+            gone = await session.run_sync(lambda within: [one for one in owners if not lives(within.connection(), one)])
+            left = select(InvocationRow).where(InvocationRow.state == State.SENT, InvocationRow.boot.in_(gone))
+            rows = await session.scalars(left.order_by(InvocationRow.id).with_for_update())
+            lost = [row for row in rows if may_have_been_made(row, utc_now())]
+            if lost:
+                await append(session, *map(_doubt, lost))
+            return tuple(entry_of(row) for row in lost)
 
     async def of_episode(self, episode: str) -> tuple[Invocation, ...]:
         """The settled calls of an episode, in the order of their steps."""
@@ -263,20 +236,39 @@ class Ledger:
             )
             return tuple(Invocation.model_validate(values_of(row)) for row in rows)
 
+    async def _is_elsewhere(self, row: Row[Any]) -> bool:
+        """Whether another gateway works on it now."""
+        if row.observation is not None or row.boot == self._boot or self._store.is_embedded:
+            return False
+        return await self._store.look(lambda connection: lives(connection, row.boot))
+
+    async def _left(self, entry: str) -> Entry:
+        """A call that may have been made, of which nobody knows: in doubt, unless that was settled meanwhile."""
+        async with self._store.write() as session:
+            row = await session.get_one(InvocationRow, entry, with_for_update=True)
+            if may_have_been_made(row, utc_now()):
+                await append(session, _doubt(row))
+            return entry_of(row)
+
     def _taken(self, connection: Connection, intent: Intent, arguments: JsonObject, resend: Resend) -> Entry:
         """The row of a call that this process works on from now on."""
         rows = _FIND_AND_LOCK(connection, _key_of(intent))
         if rows:
             row = rows[0]
             _require_same(row, intent)
-            if row.observation is not None or _is_lost(row, utc_now()):
-                raise _taken_up()
+            if row.observation is not None or may_have_been_made(row, utc_now()):
+                raise TakenUpError
+            if row.boot != self._boot and lives(connection, row.boot):
+                raise TakenUpError
             mine = {"boot": self._boot, "state": State.CLAIMED, "started": utc_now(), "resend": resend}
             connection.execute(update(_TABLE).where(_TABLE.c.id == row.id).values(mine))
-            return replace(_entry(row), state=State.CLAIMED)
-        require_not_undone(connection, intent.compensates)
+            return replace(entry_of(row), state=State.CLAIMED)
         new = self._row(intent, arguments, resend)
-        _INSERT(connection, new)
+        try:
+            _INSERT(connection, new)
+        except IntegrityError:  # at the same moment
+            raise TakenUpError from None
+        require_not_undone(connection, intent.compensates, new["id"])
         return Entry(**{field.name: new[field.name] for field in fields(Entry)})
 
     def _row(self, intent: Intent, arguments: JsonObject, resend: Resend) -> dict[str, Any]:
@@ -318,19 +310,6 @@ def _require_same(row: InvocationRow | Row[Any], intent: Intent) -> None:
         )
 
 
-def _taken_up() -> ConflictError:
-    """Said by a gateway that lost its store and does not know it yet, and of a drawn key that was used by hand."""
-    return ConflictError("Its key was taken up by another call.", mend="Repeat it, with the same key if you gave one.")
-
-
-def _is_lost(row: InvocationRow | Row[Any], now: datetime) -> bool:
-    """Whether a row that nobody works on must be taken for done perhaps."""
-    if row.state != State.SENT or row.resend == Resend.ALWAYS:
-        return False
-    remembered = row.sent is not None and now - row.sent < UPSTREAM_MEMORY
-    return not (row.resend == Resend.SOON and remembered)
-
-
 def _called(entry: Entry, intent: Intent, arguments: JsonObject) -> Deed:
     details: JsonObject = {
         "invocation": entry.id,
@@ -350,33 +329,3 @@ def _doubt(row: InvocationRow) -> Deed:
     row.finished, row.seconds = now, (now - row.started).total_seconds()
     details: JsonObject = {"invocation": row.id, "principal": row.principal}
     return Deed(Action.TOOL_FINISHED, row.tool, observation.status, row.episode, details)
-
-
-def _entry(row: InvocationRow | Row[Any]) -> Entry:
-    return Entry(
-        id=row.id,
-        episode=row.episode,
-        step=row.step,
-        call=row.call,
-        tool=row.tool,
-        approval=row.approval,
-        upstream_key=row.upstream_key,
-        state=State(row.state),
-        observation=None if row.observation is None else Observation.model_validate(row.observation),
-    )
-
-
-def values_of(row: InvocationRow) -> dict[str, Any]:
-    """The fields of the `Invocation` of a settled row."""
-    return {
-        "key": row.key,
-        "step": row.step or 0,
-        "call": row.call or 0,
-        "tool": row.tool,
-        "arguments": row.arguments,
-        "observation": row.observation,
-        "started": row.started,
-        "seconds": row.seconds or 0.0,
-        "id": row.id,
-        "compensates": row.compensates,
-    }

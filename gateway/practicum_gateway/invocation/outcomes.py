@@ -10,7 +10,7 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.errors import BudgetError, PracticumError
 from practicum_connectors.calls import PreparedCall, Sent
-from practicum_gateway.invocation.ledger import Resend
+from practicum_gateway.invocation.entries import Resend
 
 # A repeated call answered like this was stopped at the door: nothing is said about the first one.
 _SAYS_NOTHING = frozenset(

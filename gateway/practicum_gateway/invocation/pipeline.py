@@ -32,12 +32,15 @@ from practicum_gateway.catalogue.catalogue import Catalogue
 from practicum_gateway.content import Content
 from practicum_gateway.invocation import outcomes
 from practicum_gateway.invocation.artifacts import Artifacts
+from practicum_gateway.invocation.entries import Entry
 from practicum_gateway.invocation.intent import EventSink, Intent
-from practicum_gateway.invocation.ledger import Also, Entry, Ledger
+from practicum_gateway.invocation.ledger import Also, Ledger, TakenUpError
 from practicum_gateway.metrics.meter import Meter
 from practicum_gateway.telemetry import ToolSpan, current_traceparent, tool_span
 
 _DRAIN_SECONDS = 30.0
+_OTHERS = 3
+"""How often other gateways may be faster before the caller is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class Pipeline:
             return outcomes.mendable(error)
 
     async def recover(self) -> None:
-        """Settle what an earlier process sent and did not live to record, and tell the episodes."""
+        """Settle what gateways that are gone sent and did not live to record, and tell the episodes."""
         for entry in await self._ledger.recover():
             if entry.episode is not None and entry.observation is not None:
                 data = _data(entry.call, entry.tool, observation=outcomes.as_json(entry.observation))
@@ -151,7 +154,7 @@ class Pipeline:
         spanned = tool_span(self._tracer, self._meter, intent.episode, self._content)
         with acting_as(intent.principal.who), spanned as span:
             try:
-                observation = await self._perform(intent, span)
+                observation = await self._once(intent, span)
             except (CallError, NotFoundError) as error:
                 refused = outcomes.mendable(error)
                 span.ended(refused)
@@ -161,6 +164,16 @@ class Pipeline:
                 raise
             span.ended(observation)
             return observation
+
+    async def _once(self, intent: Intent, span: ToolSpan) -> Observation:
+        """Perform the call, or have what became of it where another gateway took it up at the same moment."""
+        for _ in range(_OTHERS):
+            try:
+                return await self._perform(intent, span)
+            except TakenUpError:
+                if intent.fresh:  # a drawn key that was used by hand, for another call
+                    raise
+        return await self._perform(intent, span)
 
     async def _perform(self, intent: Intent, span: ToolSpan) -> Observation:
         # authenticate
@@ -226,7 +239,7 @@ class Pipeline:
             observation = seen.observation
             # First: a deed must not be in doubt because its bytes found no place.
             told = self._also(intent, "call.finished", observation=outcomes.as_json(observation))
-            await self._ledger.settle(entry, observation, seconds, also=told)
+            observation = await self._ledger.settle(entry, observation, seconds, also=told)
             await self._artifacts.keep(intent.scope, seen.payloads)
             if seen.departures and copy is None:
                 await self._catalogue.drifted(tool.name)
@@ -283,6 +296,8 @@ class Pipeline:
             await self._tell(intent, "approval.requested", approval=approval.id, rule=decision.rule, arguments=shown)
         if approval.status is ApprovalStatus.APPROVED:
             return approval.id
+        if approval.status is ApprovalStatus.USED:
+            raise TakenUpError  # the yes to this very call was spent a moment ago
         if approval.status is ApprovalStatus.PENDING:
             return outcomes.waiting(approval, intent.key)
         return await self._refuse(intent, outcomes.unapproved(approval), approval=approval.id, why=approval.status)

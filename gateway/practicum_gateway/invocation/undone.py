@@ -14,12 +14,13 @@ NOTHING_DONE = frozenset({CallStatus.ERROR, CallStatus.UNAVAILABLE, CallStatus.D
 _TABLE = cast("Table", InvocationRow.__table__)
 
 
-def require_not_undone(connection: Connection, undone: str | None) -> None:
+def require_not_undone(connection: Connection, undone: str | None, by: str) -> None:
     """Go on only if a call was not undone yet, and nobody is about to; within the transaction that claims the undoing.
 
     Args:
         connection: the transaction's.
         undone: the call by its id; None where nothing is undone.
+        by: the call that undoes it by its id, which is claimed already.
 
     Raises:
         ConflictError: it was, or somebody is.
@@ -27,7 +28,8 @@ def require_not_undone(connection: Connection, undone: str | None) -> None:
     if undone is None:
         return
     connection.execute(select(_TABLE.c.id).where(_TABLE.c.id == undone).with_for_update())  # two take turns
-    tries = connection.execute(select(_TABLE.c.key, _TABLE.c.observation).where(_TABLE.c.compensates == undone))
+    others = (_TABLE.c.compensates == undone, _TABLE.c.id != by)
+    tries = connection.execute(select(_TABLE.c.key, _TABLE.c.observation).where(*others))
     present = next((key for key, observation in tries if not nothing_done(observation)), None)
     if present is not None:
         raise ConflictError(

@@ -132,7 +132,7 @@ class Registry:
             RequestError: as for `put`.
         """
         await self._check(spec)
-        async with self._store.write() as session:
+        async with self._store.write(in_turn=True) as session:
             if await session.get(ModelRow, spec.alias, with_for_update=True) is None:
                 raise NotFoundError(f"There is no model '{spec.alias}'.", mend="Register its first version with POST.")
             kept = await self._keep(session, spec, by, exactly=True)

@@ -64,10 +64,10 @@ def append_event_on(
 class Events:
     """Appends, reads and follows the events of episodes."""
 
-    def __init__(self, store: Store) -> None:
-        """Keep events in a store."""
+    def __init__(self, store: Store, bell: Bell) -> None:
+        """Keep events in a store, and have a bell rung for who follows them."""
         self._store = store
-        self._bell = Bell()
+        self._bell = bell
 
     async def append(self, episode: str, kind: EventType, step: int | None, data: dict[str, JsonValue]) -> None:
         """Append an event and wake those who follow.

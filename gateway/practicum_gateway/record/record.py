@@ -4,6 +4,7 @@ from pydantic import JsonValue
 from sqlalchemy import Connection
 
 from practicum.contracts.episodes import EpisodeStatus, EventType
+from practicum_gateway.record.bell import Bell
 from practicum_gateway.record.episodes import EpisodeRecords
 from practicum_gateway.record.events import Events, append_event_on
 from practicum_gateway.record.journal import Journal
@@ -23,12 +24,19 @@ class Record:
         transcripts: the accepted conversations.
         model_calls: every attempt as it was sampled.
         practice: the practice copies that episodes have.
+        bell: wakes who follows an episode.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Keep the record in a store."""
+    def __init__(self, store: Store, bell: Bell | None = None) -> None:
+        """Keep the record in a store.
+
+        Args:
+            store: where.
+            bell: one that others hear, too.
+        """
         toolsets, journal = Toolsets(store), Journal(store)
-        self.events = Events(store)
+        self.bell = bell or Bell()
+        self.events = Events(store, self.bell)
         self.episodes = EpisodeRecords(store, journal, toolsets, self.events)
         self.transcripts = TranscriptRecords(store, journal)
         self.model_calls = ModelCallRecords(store, journal, toolsets, self.events)

@@ -1,9 +1,13 @@
 """The data keys of a store: made at its first opening, sealed under the master key, exchanged on demand."""
 
-from sqlalchemy import delete, select, update
+import asyncio
+from contextlib import AbstractAsyncContextManager
+
+from sqlalchemy import delete, func, select, update
 
 from practicum.contracts.base import utc_now
 from practicum_gateway.store.engine import Store, new_id
+from practicum_gateway.store.notices import Topic, tell
 from practicum_gateway.store.secret_tables import DataKeyRow
 from practicum_gateway.store.vault import MasterKey, Sealer, Vault, new_key
 
@@ -26,6 +30,7 @@ class DataKeys:
         self._vault = vault
         self._master = master
         self._sealing: str | None = None
+        self._following = asyncio.Lock()
 
     async def open(self) -> None:
         """Take the store's keys up; those that a former master key sealed are sealed under the present one.
@@ -64,9 +69,44 @@ class DataKeys:
         row = await self._row(_SEAL, key)
         async with self._store.write() as session:
             session.add(row)
+            await tell(session, Topic.SEALS, row.id)
         self._vault.take(Sealer(key), seals=True)
         self._sealing = row.id
         return self._vault.key_id
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Nobody else on the store takes its keys up or exchanges them while the block lasts."""
+        return self._store.turn("data keys")
+
+    async def tell(self) -> None:
+        """Have every gateway seal under the key that seals here."""
+        async with self._store.write() as session:
+            await tell(session, Topic.SEALS, self._sealing or "")
+
+    async def follow(self, identity: str) -> None:
+        """Seal under a key that another gateway has made, from now on.
+
+        Args:
+            identity: the key by its id.
+
+        Raises:
+            ConfigurationError: it is under another master key.
+            SecretSourceError: the master key is kept outside and cannot be asked.
+        """
+        async with self._following:  # the one told last is the one that seals
+            async with self._store.read() as session:
+                row = await session.get(DataKeyRow, identity)
+            if row is None:  # another has taken its place since, and was told, too
+                return
+            key, _ = await self._master.unwrap(row.wrapped, _context(row.id))
+            self._vault.take(Sealer(key), seals=True)
+            self._sealing = row.id
+
+    async def are_several(self) -> bool:
+        """Whether there is more than one key to seal with: an exchange broke off."""
+        found = select(func.count()).select_from(DataKeyRow).where(DataKeyRow.purpose == _SEAL)
+        async with self._store.read() as session:
+            return (await session.scalar(found) or 0) > 1
 
     async def forget_all_but_latest(self) -> None:
         """Forget keys that nothing is sealed under any more: all but the one that seals, whatever the clocks said."""

@@ -20,10 +20,11 @@ from sqlalchemy.types import TypeDecorator
 
 from practicum.errors import ConfigurationError
 from practicum_gateway.metrics.instruments import SHORT_SECONDS, Histogram
-from practicum_gateway.store.alone import held_database, held_file
 from practicum_gateway.store.commits import Commits
 from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
 from practicum_gateway.store.prepared import Prepared, visible
+from practicum_gateway.store.room import room_in_words
+from practicum_gateway.store.sharing import settings_of, take_turn, turn
 from practicum_gateway.store.together import Together
 
 _T = TypeVar("_T")
@@ -34,9 +35,8 @@ _BEGIN = "practicum_begin"
 _BUSY_TIMEOUT_MS = 15_000
 _THREADS = 4
 """How many connections to one SQLite file may wait for the disk at a time."""
-_NO_ROOM = frozenset({"SQLITE_FULL", "53100"})
-"""How SQLite and PostgreSQL say that a disk is full."""
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_IN_TURN = "in turn"
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -102,16 +102,17 @@ class Store:
     before it writes, it locks (`with_for_update`) or takes turns for.
 
     Attributes:
-        lost: set when another gateway may have begun to work on the store that was held with `alone`.
+        name: who works on it.
         writes: how long writers waited until what they wrote was committed.
     """
 
-    def __init__(self, url: str, *, schema: str | None = None) -> None:
+    def __init__(self, url: str, *, schema: str | None = None, name: str = "") -> None:
         """Prepare the engine; nothing is opened before the first session.
 
         Args:
             url: SQLAlchemy URL, `sqlite+aiosqlite:///...` or `postgresql+asyncpg://...`.
             schema: the schema of a PostgreSQL database in which the tables are; its default one when absent.
+            name: by which a PostgreSQL server, and who hears a notice, knows who works on it.
 
         Raises:
             ConfigurationError: the URL names another kind of database, or a SQLite database in memory.
@@ -127,6 +128,7 @@ class Store:
             raise ConfigurationError(
                 "A store in memory forgets its ledger.", mend="Give PRACTICUM_DATABASE_URL a file name."
             )
+        self.name = name
         driver = "sqlite+aiosqlite" if backend == "sqlite" else "postgresql+asyncpg"
         self._sqlite = backend == "sqlite"
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sqlite")  # begun when first needed
@@ -138,7 +140,7 @@ class Store:
             # Sessions end their transactions themselves; on SQLite one more rollback costs more than a read.
             pool_reset_on_return=None if self._sqlite else "rollback",
             hide_parameters=True,  # an error's text must not quote what was being written
-            connect_args={} if schema is None else {"server_settings": {"search_path": schema}},
+            connect_args={} if self._sqlite else {"server_settings": settings_of(name, schema)},
             **({"async_creator": self._connect} if self._sqlite else {}),
         )
         self._commits: Commits | None = None
@@ -158,10 +160,9 @@ class Store:
         self._writing = writing
         self._read = async_sessionmaker(reading, expire_on_commit=False, autoflush=False)
         self._write = async_sessionmaker(writing, expire_on_commit=False)
-        self._turn = asyncio.Lock()
+        self._turns: dict[str, asyncio.Lock] = {}
         self._batches: list[Together[Any, Any]] = []
         self._asking = self.together(self._asked)
-        self.lost = asyncio.Event()
         self.writes = Histogram(
             "practicum.store.write.duration", "s", "From a wish to write until it is committed.", bounds=SHORT_SECONDS
         )
@@ -182,8 +183,8 @@ class Store:
         """A session whose transaction is committed at the end, or rolled back when an error leaves the block.
 
         Args:
-            in_turn: no other transaction that asks for its turn runs meanwhile: for what depends on rows that are not
-                there yet and so cannot be locked, such as the next number of a sequence.
+            in_turn: no other transaction that asks for its turn runs meanwhile, of whatever gateway: for what depends
+                on rows that are not there yet and so cannot be locked, such as the next number of a sequence.
             lasting: it outlasts a power cut. On SQLite what need not outlasts the end of this process alone until
                 something else is written that does: nothing is lost from between.
 
@@ -191,16 +192,32 @@ class Store:
             ConfigurationError: there is no room left; nothing of the transaction is kept.
         """
         async with contextlib.AsyncExitStack() as stack:
-            stack.enter_context(_room_in_words())
+            stack.enter_context(room_in_words())
             stack.enter_context(self._timed())
             if self._commits is not None:
                 yield await stack.enter_async_context(self._commits.write(lasting=lasting))
                 return
-            if in_turn:
-                await stack.enter_async_context(self._turn)
+            if in_turn:  # within this process first, so that those who wait take up no connection
+                await stack.enter_async_context(self._turn_here(_IN_TURN))
             session = await stack.enter_async_context(self._write())
             await stack.enter_async_context(session.begin())
+            if in_turn:
+                await take_turn(session, _IN_TURN)
             yield session
+
+    @contextlib.asynccontextmanager
+    async def turn(self, of: str) -> AsyncGenerator[None]:
+        """Nobody else who works on this store has the turn while the block lasts: for what outlasts a transaction.
+
+        Args:
+            of: what it is the turn of.
+        """
+        async with self._turn_here(of):
+            if self._sqlite:
+                yield
+            else:
+                async with turn(self.engine, of):
+                    yield
 
     async def look(self, work: Callable[[Connection], _T]) -> _T:
         """What a single statement finds: `read` without its cost.
@@ -238,7 +255,7 @@ class Store:
         Raises:
             ConfigurationError: there is no room left; nothing of the transaction is kept.
         """
-        with _room_in_words(), self._timed():
+        with room_in_words(), self._timed():
             if self._commits is not None:
                 return await self._commits.change(work, lasting=lasting)
             async with self._writing.begin() as connection:
@@ -254,18 +271,6 @@ class Store:
         batches = Together(do, apart=apart)
         self._batches.append(batches)
         return batches
-
-    @contextlib.asynccontextmanager
-    async def alone(self) -> AsyncGenerator[None]:
-        """Hold the store for this process for as long as the block lasts, and set `lost` if that ends before.
-
-        Raises:
-            ConfigurationError: another gateway holds it, or it cannot be reached.
-        """
-        await self.check()
-        url = self.engine.url
-        async with held_file(str(url.database)) if self._sqlite else held_database(url, self.lost):
-            yield
 
     async def check(self) -> None:
         """Make sure that the store can be reached.
@@ -304,6 +309,10 @@ class Store:
         began = time.perf_counter()
         yield
         self.writes.observe(time.perf_counter() - began)
+
+    def _turn_here(self, of: str) -> asyncio.Lock:
+        """The turn as far as this process goes."""
+        return self._turns.setdefault(of, asyncio.Lock())
 
     async def _asked(self, asks: Sequence[_Ask]) -> Sequence[list[Any]]:
         """What several ask of PostgreSQL, each statement sent once for all who ask it."""
@@ -369,18 +378,3 @@ def _without_nul(*call: Any) -> tuple[str, Any]:
 def _begin_sqlite(connection: Connection) -> None:
     if connection.get_execution_options().get(_BEGIN, True):
         connection.exec_driver_sql("BEGIN")
-
-
-@contextlib.contextmanager
-def _room_in_words() -> Generator[None]:
-    """Say that the disk is full, where that is why nothing can be written."""
-    try:
-        yield
-    except DBAPIError as error:
-        codes = {getattr(error.orig, "sqlite_errorname", None), getattr(error.orig, "sqlstate", None)}
-        if codes.isdisjoint(_NO_ROOM):
-            raise
-        raise ConfigurationError(
-            "The store has no room left: its disk is full. Nothing was written.",
-            mend="Free space where the store lies (PRACTICUM_DATA_DIR, or the database server), and do it again.",
-        ) from None

@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import text
 
 from practicum_gateway.store.engine import Store
+from practicum_gateway.store.notices import SCHEMA, schema_of
 
 _FOLDER = "tenants"
-_SCHEMA = "practicum_tenant_"
 _FILE = "gateway.sqlite3"
 _DOOMED = ".removed-"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
@@ -39,7 +39,7 @@ class TenantStores:
         else:
             async with self._main.read() as session:
                 schemas = await session.scalars(text("SELECT schema_name FROM information_schema.schemata"))
-                found = [name.removeprefix(_SCHEMA) for name in schemas if name.startswith(_SCHEMA)]
+                found = [name.removeprefix(SCHEMA) for name in schemas if name.startswith(SCHEMA)]
         return sorted(name for name in found if _NAME.fullmatch(name))
 
     async def make(self, tenant: str) -> None:
@@ -48,13 +48,13 @@ class TenantStores:
             await asyncio.to_thread(self._at(tenant).parent.mkdir, mode=0o700, parents=True, exist_ok=True)
             return
         async with self._main.write() as session:
-            await session.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{_SCHEMA}{_checked(tenant)}"'))
+            await session.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{schema_of(_checked(tenant))}"'))
 
     def store(self, tenant: str) -> Store:
         """A tenant's store; nothing is opened before the first session."""
         if self._main.is_embedded:
             return Store(f"sqlite+aiosqlite:///{self._at(tenant)}")
-        return Store(self._url, schema=f"{_SCHEMA}{_checked(tenant)}")
+        return Store(self._url, schema=schema_of(_checked(tenant)), name=self._main.name)
 
     async def drop(self, tenant: str) -> None:
         """Destroy a tenant's store with all that is in it."""
@@ -62,7 +62,7 @@ class TenantStores:
             await asyncio.to_thread(self._destroy, self._at(tenant).parent)
             return
         async with self._main.write() as session:
-            await session.execute(text(f'DROP SCHEMA IF EXISTS "{_SCHEMA}{_checked(tenant)}" CASCADE'))
+            await session.execute(text(f'DROP SCHEMA IF EXISTS "{schema_of(_checked(tenant))}" CASCADE'))
 
     def _at(self, tenant: str) -> Path:
         return self._folder / _checked(tenant) / _FILE

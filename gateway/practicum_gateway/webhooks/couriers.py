@@ -30,6 +30,8 @@ logger = logging.getLogger("practicum_gateway")
 
 _AT_A_TIME = 8
 _IDLE_SECONDS = 600.0
+_LOOK_SECONDS = 5.0
+"""How long it may take until a message is found that another gateway wrote, where its word of it was lost."""
 _TROUBLE_SECONDS = 10.0
 _KEPT = timedelta(days=1)
 """How long the ids of answers are kept: far longer than an answer's own time lets it come again."""
@@ -60,7 +62,10 @@ class _Courier:
 
 
 class Couriers:
-    """Carries the messages of a store, each until it is delivered or given up: at least once, under the same id."""
+    """Carries the messages of a store, each until it is delivered or given up: at least once, under the same id.
+
+    Of the gateways on a database one carries, until it is gone.
+    """
 
     def __init__(
         self,
@@ -70,6 +75,7 @@ class Couriers:
         seconds: float = SECONDS,
         trouble: float = _TROUBLE_SECONDS,
         meter: Meter | None = None,
+        leads: asyncio.Event | None = None,
     ) -> None:
         """Carry nothing yet.
 
@@ -79,7 +85,10 @@ class Couriers:
             seconds: how long a receiver may take to answer.
             trouble: seconds until a courier begins again that could not go on.
             meter: counts what is delivered.
+            leads: set from when on this gateway carries; at once when absent.
         """
+        self._leads = leads
+        self._idle = _IDLE_SECONDS if store.is_embedded else _LOOK_SECONDS
         self._meter = meter or Meter()
         self._store = store
         self._pause = pause
@@ -112,6 +121,8 @@ class Couriers:
 
     async def _carry(self, courier: _Courier) -> None:
         """Make rounds, and begin again with new connections after whatever was not foreseen."""
+        if self._leads is not None:
+            await self._leads.wait()
         while True:
             try:
                 await self._rounds(courier)
@@ -147,7 +158,7 @@ class Couriers:
             first = await session.scalar(
                 select(func.min(WebhookMessageRow.due)).where(WebhookMessageRow.webhook == receiver.name)
             )
-        return _IDLE_SECONDS if first is None else min(max((first - utc_now()).total_seconds(), 0.01), _IDLE_SECONDS)
+        return self._idle if first is None else min(max((first - utc_now()).total_seconds(), 0.01), self._idle)
 
     async def _due(self, name: str, now: datetime) -> Sequence[_Due]:
         """Messages whose time has come, with how their questions stand."""

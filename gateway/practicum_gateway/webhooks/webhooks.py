@@ -1,6 +1,8 @@
 """The webhooks of a tenant: registered, tried, given other secrets, removed."""
 
 import asyncio
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -36,10 +38,17 @@ MOST_WEBHOOKS = 20
 class Webhooks:
     """Keeps who is told of approvals, and has them told.
 
-    They are kept in memory too: one gateway at a time works on a store, and they change through it alone.
+    They are kept in memory too, and read anew when another gateway tells that they changed.
     """
 
-    def __init__(self, store: Store, vault: Vault, outbox: Outbox, couriers: Couriers | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        vault: Vault,
+        outbox: Outbox,
+        couriers: Couriers | None = None,
+        elsewhere: Callable[[], None] | None = None,
+    ) -> None:
         """Keep webhooks in a store; `open` reads them.
 
         Args:
@@ -47,23 +56,33 @@ class Webhooks:
             vault: seals their addresses and secrets.
             outbox: writes messages to those that are kept here.
             couriers: carry them.
+            elsewhere: has the couriers of other gateways look for messages.
         """
         self._store = store
         self._vault = vault
+        self._elsewhere = elsewhere
         self._couriers = couriers or Couriers(store)
         self._receivers: dict[str, Receiver] = {}
         self._changing = asyncio.Lock()
         outbox.receivers = self._receivers.values
-        outbox.wake = self._couriers.wake
+        outbox.wake = self._wake
 
     async def open(self) -> None:
-        """Read them, and carry what an earlier process could not."""
-        async with self._store.read() as session:
-            rows = await session.scalars(select(WebhookRow).order_by(WebhookRow.name))
-            for receiver in [opened(row, self._vault) for row in rows]:
-                self._receivers[receiver.name] = receiver
-        for receiver in self._receivers.values():
-            self._couriers.start(receiver)
+        """Read them, once more where they were changed elsewhere, and carry what an earlier process could not."""
+        async with self._changing:
+            async with self._store.read() as session:
+                rows = await session.scalars(select(WebhookRow).order_by(WebhookRow.name))
+                found = {row.name: opened(row, self._vault) for row in rows}
+            for name in [name for name, known in self._receivers.items() if found.get(name) != known]:
+                await self._couriers.stop(name)
+                del self._receivers[name]
+            for name in found.keys() - self._receivers.keys():
+                self._receivers[name] = found[name]
+                self._couriers.start(found[name])
+
+    def carry(self) -> None:
+        """Messages were written, here or by another gateway."""
+        self._couriers.wake()
 
     async def close(self) -> None:
         """Carry nothing any more."""
@@ -114,8 +133,8 @@ class Webhooks:
         )
         details: JsonObject = {"origin": row.origin, "private_network": row.private_network}
         async with self._changing:
-            self._require_room(request.name)
             async with self._store.write(in_turn=True) as session:
+                _require_room(request.name, set(await session.scalars(select(WebhookRow.name))))
                 row.sealed = secrets.sealed(self._vault, request.name)
                 session.add(row)
                 # One of the same name may have been removed while a question was being written to it.
@@ -151,12 +170,14 @@ class Webhooks:
             NotFoundError: there is none of that name.
         """
         async with self._changing:
-            before = self._found(name)
-            former = (before.secrets.secret, before.secrets.answer_secret)
-            secrets = Secrets(before.secrets.url, new_secret(), new_secret(), former if grace else None)
             until = utc_now() + grace
-            async with self._store.write() as session:
-                row = await session.get_one(WebhookRow, name, with_for_update=True)
+            async with self._store.write(in_turn=True) as session:
+                row = await session.get(WebhookRow, name)
+                if row is None:
+                    raise _no_webhook(name)
+                before = opened(row, self._vault)
+                former = (before.secrets.secret, before.secrets.answer_secret)
+                secrets = Secrets(before.secrets.url, new_secret(), new_secret(), former if grace else None)
                 row.sealed, row.former_until = secrets.sealed(self._vault, name), until
                 await append(session, Deed(Action.WEBHOOK_ROTATED, name, details={"ends": until.isoformat()}))
             await self._couriers.stop(name)
@@ -195,19 +216,27 @@ class Webhooks:
                     row.sealed, count = sealed, count + 1
         return count
 
+    def _wake(self) -> None:
+        self.carry()
+        if self._elsewhere is not None:
+            self._elsewhere()
+
     def _found(self, name: str) -> Receiver:
         receiver = self._receivers.get(name)
         if receiver is None:
-            raise NotFoundError(f"There is no webhook '{name}'.")
+            raise _no_webhook(name)
         return receiver
 
-    def _require_room(self, name: str) -> None:
-        if name in self._receivers:
-            raise ConflictError(f"There is a webhook '{name}' already.", mend="Remove it, or choose another name.")
-        if len(self._receivers) >= MOST_WEBHOOKS:
-            raise ConflictError(
-                f"There are {MOST_WEBHOOKS} webhooks already.", mend="Remove one that is needed no more."
-            )
+
+def _no_webhook(name: str) -> NotFoundError:
+    return NotFoundError(f"There is no webhook '{name}'.")
+
+
+def _require_room(name: str, names: AbstractSet[str]) -> None:
+    if name in names:
+        raise ConflictError(f"There is a webhook '{name}' already.", mend="Remove it, or choose another name.")
+    if len(names) >= MOST_WEBHOOKS:
+        raise ConflictError(f"There are {MOST_WEBHOOKS} webhooks already.", mend="Remove one that is needed no more.")
 
 
 def _new(row: WebhookRow, secrets: Secrets) -> NewWebhook:

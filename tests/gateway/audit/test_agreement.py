@@ -15,8 +15,8 @@ from practicum.errors import NotFoundError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.audit.audit import Audit
 from practicum_gateway.house import House
+from practicum_gateway.invocation.entries import State
 from practicum_gateway.invocation.intent import Intent
-from practicum_gateway.invocation.ledger import State
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.ledger_tables import InvocationRow

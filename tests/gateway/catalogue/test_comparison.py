@@ -136,7 +136,7 @@ async def test_a_refresh_token_that_was_exchanged_is_no_difference(store: Store,
     catalogue = Catalogue(store, vault)
     spec = SPEC.model_copy(update={"auth": AuthorizationCodeAuth(client_id="me", refresh_token="first")})
     await catalogue.register(spec)
-    await Registrations(store, vault).rotate("v", "", "second")
+    await Registrations(store, vault).rotate("v", "", "second", "first")
     found = await catalogue.compare(spec)
     assert (found.fields, found.rotated) == ((), True)
     limited = await catalogue.compare(spec.model_copy(update={"limits": ConnectorLimits(per_second=5)}))

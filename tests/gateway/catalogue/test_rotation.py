@@ -145,4 +145,4 @@ async def test_a_connector_that_is_gone_leaves_the_token_of_its_successor_alone(
 
 async def test_a_token_of_a_connector_that_is_gone_has_no_place(store: Store) -> None:
     with pytest.raises(NotFoundError):
-        await Registrations(store, Vault(KEY)).rotate("gone", "", "refresh-1")
+        await Registrations(store, Vault(KEY)).rotate("gone", "", "refresh-1", "refresh-0")

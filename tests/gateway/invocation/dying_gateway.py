@@ -1,7 +1,7 @@
 """A real gateway that dies at a given step of a tool call, as if the power failed: `... STEP ARGUMENTS`.
 
-It watches what is written to the ledger, from outside: through the events of SQLAlchemy, or where statements go
-straight to SQLite through that one's trace and the interpreter's own profile.
+It watches what is written to the ledger, from outside: through the events of SQLAlchemy, and where statements go
+straight to a driver through SQLite's trace and the interpreter's own profile.
 """
 
 import os
@@ -14,7 +14,8 @@ from typing import Any
 from sqlalchemy import Engine, Pool, event
 
 from practicum_gateway.__main__ import leave, main
-from practicum_gateway.invocation.ledger import State
+from practicum_gateway.invocation.entries import State
+from practicum_gateway.store import prepared
 from practicum_gateway.store.embedded import EmbeddedConnection
 
 
@@ -40,6 +41,7 @@ _STATES = {
 """What the ledger is about to say then."""
 _WRITING = ("INSERT INTO invocations", "UPDATE invocations")
 _COMMIT = EmbeddedConnection.commit.__code__
+_WRITTEN = prepared._Text.written.__code__  # pyright: ignore[reportPrivateUsage]  # just before it goes to the driver
 _ONCE_COMMITTED = (Step.BEFORE_SEND, Step.AFTER_RECORD)
 
 
@@ -72,7 +74,9 @@ class Death:
         self._written = True
 
     def on_profile(self, frame: FrameType, what: str, value: object) -> None:
-        """The end of a commit to SQLite, where it is no pause."""
+        """The values of a statement to PostgreSQL, and the end of a commit to SQLite, where it is no pause."""
+        if what == "return" and frame.f_code is _WRITTEN and "$1" in frame.f_locals["self"].text:
+            self.on_statement(None, None, frame.f_locals["self"].text, value)
         if self._written and what == "return" and value is None and frame.f_code is _COMMIT:
             _die()
 

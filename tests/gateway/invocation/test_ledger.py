@@ -10,7 +10,8 @@ from practicum.contracts.base import utc_now
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.errors import ConflictError
 from practicum_gateway.access.approvals import Approvals
-from practicum_gateway.invocation.ledger import UPSTREAM_MEMORY, Entry, Ledger, Resend, State
+from practicum_gateway.invocation.entries import UPSTREAM_MEMORY, Entry, Resend, State
+from practicum_gateway.invocation.ledger import Ledger
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.ledger_tables import InvocationRow
 from tests.gateway.invocation.conftest import call

@@ -13,6 +13,7 @@ from practicum.errors import ConfigurationError
 from practicum_gateway.store.access_tables import KeyRow
 from practicum_gateway.store.catalogue_tables import DocumentRow
 from practicum_gateway.store.engine import Store, new_id
+from practicum_gateway.store.replicas import Replica
 
 
 def key_row(number: int, created: datetime) -> KeyRow:
@@ -181,7 +182,7 @@ async def test_connections_that_the_server_ended_are_made_anew(store: Store) -> 
 async def test_a_database_that_cannot_be_reached_is_said_without_its_password(tmp_path: Path) -> None:
     store = Store(f"postgresql://ann:hunter2-canary@/ledger?host={tmp_path}")
     with pytest.raises(ConfigurationError, match="cannot be opened") as caught:
-        async with store.alone():
+        async with Replica().joined(store, "r0001"):
             pass
     assert "canary" not in str(caught.value)
     await store.close()

@@ -1,0 +1,47 @@
+"""What those share who work on one PostgreSQL server: what they tell it of themselves, and turns."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+
+_SILENT = {
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "25000",
+    "idle_in_transaction_session_timeout": "60000",
+}
+"""The server lets go of all that a gateway held whose machine fell silent: within half a minute, a minute if it
+stopped in the middle of a transaction."""
+_LOCK = "hashtextextended(current_schema() || ' turn of ' || CAST(:turn AS text), 0)"
+_TURN_OF_TRANSACTION = text(f"SELECT pg_advisory_xact_lock({_LOCK})")
+_TAKE_TURN, _LEAVE_TURN = text(f"SELECT pg_advisory_lock({_LOCK})"), text(f"SELECT pg_advisory_unlock({_LOCK})")
+
+
+def settings_of(name: str, schema: str | None = None) -> dict[str, str]:
+    """What a connection tells the server of itself.
+
+    Args:
+        name: who works on it.
+        schema: where the tables are; the default one when absent.
+    """
+    return {**_SILENT, "application_name": name, **({} if schema is None else {"search_path": schema})}
+
+
+async def take_turn(session: AsyncSession, of: str) -> None:
+    """Wait for the turn, and have it until the transaction ends."""
+    await session.execute(_TURN_OF_TRANSACTION, {"turn": of})
+
+
+@contextlib.asynccontextmanager
+async def turn(engine: AsyncEngine, of: str) -> AsyncGenerator[None]:
+    """Wait for the turn, and have it while the block lasts, on a connection of its own."""
+    async with engine.connect() as connection:
+        apart = await connection.execution_options(isolation_level="AUTOCOMMIT")
+        await apart.execute(_TAKE_TURN, {"turn": of})
+        try:
+            yield
+        finally:
+            await apart.execute(_LEAVE_TURN, {"turn": of})
