@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator
+import threading
+from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,6 +151,27 @@ class McpShop:
         async with on_this_loop(config) as url:
             self.url = f"{url}/mcp"
             yield self
+
+    @contextlib.contextmanager
+    def in_a_thread(self) -> Generator["McpShop"]:
+        """The same for tests without an event loop."""
+        ready, over = threading.Event(), asyncio.Event()
+        loop = asyncio.new_event_loop()
+
+        async def serve() -> None:
+            async with self.served():
+                ready.set()
+                await over.wait()
+
+        thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
+        thread.start()
+        try:
+            assert ready.wait(20), "the server did not start"
+            yield self
+        finally:
+            loop.call_soon_threadsafe(over.set)
+            thread.join(20)
+            loop.close()
 
     def calls(self) -> list[dict[str, Any]]:
         """The parameters of every call of a tool."""
