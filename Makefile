@@ -38,7 +38,7 @@ down: $(VENV)/.run
 	$(BIN)/practicum down
 
 test: $(VENV)/.dev peers
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Servers and agents' frameworks nobody here wrote, which the tests drive: each has an interpreter of its own, for its
 # dependencies are not ours.

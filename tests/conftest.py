@@ -27,6 +27,15 @@ _LOADED = 200
 _kept = 0
 
 
+_LONG = ("journeys/", "workflows/", "examples/models/", "sdk/stages/", "gateway/local/", "gateway/test_fuzz.py")
+"""Where one file takes long: begun at the end, it would be waited for while other processes have nothing to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    items.sort(key=lambda item: not item.path.relative_to(here).as_posix().startswith(_LONG))
+
+
 def pytest_collection_finish() -> None:
     _keep()
     gc.set_threshold(7_000, 10, 10)
