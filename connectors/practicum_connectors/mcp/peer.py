@@ -50,6 +50,7 @@ _SESSION: Final = re.compile(r"[\x21-\x7e]{1,1000}")
 _GOODBYE_SECONDS: Final = 2.0
 _TRIES: Final = 2
 _MOST_SHOWN: Final = 200
+_MOST_READ: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +271,12 @@ def _forgotten(answer: Answer, form: Form) -> bool:
         return False
     if message is not None and message.code == UNSUPPORTED_VERSION:
         return True
-    refused = response.status in {HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST}
-    lost = response.status == HTTPStatus.NOT_FOUND or b"session" in response.body[:1000].lower()
-    return form.session is not None and refused and lost and (message is None or message.result is None)
+    if message is not None and message.result is not None:
+        return False
+    said = response.body[:_MOST_READ].lower()
+    if response.status == HTTPStatus.BAD_REQUEST:
+        return b"protocol version" in said or (form.session is not None and b"session" in said)
+    return response.status == HTTPStatus.NOT_FOUND and form.session is not None
 
 
 def _trace(request: HttpRequest) -> Pairs:

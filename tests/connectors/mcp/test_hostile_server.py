@@ -57,6 +57,7 @@ class Hostile:
     tools: Any = field(default_factory=lambda: [{"name": "act", "inputSchema": OBJECT}])
     pages: Callable[[str | None], Any] | None = None
     call: Any = field(default_factory=dict[str, Any])
+    greeting: Any = None
     beside: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: int = 0
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list[tuple[str, dict[str, str]]])
@@ -75,6 +76,8 @@ class Hostile:
 
     def _said(self, asked: dict[str, Any]) -> Any:
         match asked["method"]:
+            case "server/discover" | "initialize" if self.greeting is not None:
+                return self.greeting
             case "server/discover":
                 return {
                     "supportedVersions": ["2026-07-28"],
@@ -310,6 +313,47 @@ async def test_whatever_a_call_is_answered_the_deed_is_done_once(server: Hostile
             told: Observation = connector.observe(await connector.send(connector.prepare(tool, {"q": "x"})))
             assert (told.status, words in told.content) == (expected, True), told
     assert server.calls == 2
+
+
+GREETINGS: dict[str, tuple[Any, CallStatus]] = {
+    "down": (Raw(503), CallStatus.UNAVAILABLE),
+    "broken": (Raw(body=b"{"), CallStatus.UNAVAILABLE),
+    "endless": (Raw(body=b": x\n\n", media_type="text/event-stream", endless=True), CallStatus.UNAVAILABLE),
+    "unauthorized": (Raw(401), CallStatus.ERROR),
+    "elsewhere": (Raw(308, headers=(("location", "http://10.0.0.1/mcp"),)), CallStatus.ERROR),
+    "of the future": (Fault(-32022, status=400), CallStatus.ERROR),
+}
+
+
+@pytest.mark.parametrize("how", GREETINGS)
+async def test_where_no_way_to_speak_is_found_nothing_is_sent_and_nothing_is_in_doubt(
+    server: Hostile, how: str
+) -> None:
+    async with await opened(server) as connector:
+        server.greeting, expected = GREETINGS[how]
+        told = connector.observe(await connector.send(connector.prepare("odd_act", {"q": "x"})))
+    assert (told.status, server.calls) == (expected, 0), told
+
+
+async def test_arguments_that_intermediaries_route_by_are_repeated_in_headers(server: Hostile) -> None:
+    kinds: dict[str, Any] = {"region": "string", "urgent": "boolean", "rate": "number"}
+    properties: Any = {name: {"type": kind, "x-mcp-header": name.title()} for name, kind in kinds.items()}
+    properties["bad"] = {"type": "string", "x-mcp-header": "Bad\r\nHeader"}
+    properties["to"] = {"type": "object", "properties": {"city": {"type": "string", "x-mcp-header": "City"}}}
+    server.tools = [{"name": "route", "inputSchema": {"type": "object", "properties": properties}}]
+    server.call = DONE
+    async with await opened(server) as connector:
+        arguments: Any = {"region": "eu", "urgent": True, "rate": 1.5, "bad": "x", "to": {"city": "Köln"}}
+        assert connector.observe(await connector.send(connector.prepare("odd_route", arguments))).content == "done"
+    headers = next(headers for method, headers in server.asked if method == "tools/call")
+    assert {name: value for name, value in headers.items() if name.startswith("mcp-")} == {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "route",
+        "mcp-param-region": "eu",
+        "mcp-param-urgent": "true",
+        "mcp-param-city": f"=?base64?{base64.b64encode('Köln'.encode()).decode()}?=",
+    }
 
 
 async def test_what_echoes_a_credential_in_any_spelling_is_cleaned(server: Hostile) -> None:

@@ -1,5 +1,7 @@
 """A server of the official SDK as a connector, in both forms of the protocol."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 
 import httpx
@@ -120,6 +122,21 @@ async def test_a_session_that_the_server_forgot_is_begun_again(shop: McpShop) ->
                 assert ended.status_code == 200
         made = (await called(connector, "shop_create_refund", order=7, amount=5)).observation
         assert made.status is CallStatus.OK
+    assert shop.refunds == [(7, 5.0)]
+
+
+async def test_calls_at_once_share_a_beginning_and_a_server_of_another_revision_is_found_out_anew(
+    shop: McpShop,
+) -> None:
+    async with await opened(shop) as connector:
+        listed = len(shop.seen)
+        told = await asyncio.gather(*(called(connector, "shop_get_order", id=each) for each in range(10)))
+        assert [json.loads(each.observation.content)["id"] for each in told] == list(range(10))
+        methods = [message.get("method") for _, message in shop.seen[listed:]]
+        assert methods.count("initialize") == (1 if shop.older else 0)
+        assert methods.count("server/discover") == 1
+        shop.older = True
+        assert (await called(connector, "shop_create_refund", order=7, amount=5)).observation.status is CallStatus.OK
     assert shop.refunds == [(7, 5.0)]
 
 
