@@ -1,8 +1,10 @@
 """Chat completions in OpenAI's form, read once and strictly: an answer, or a typed error. Pure."""
 
+import json
 from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
@@ -37,9 +39,14 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
+def _as_text(arguments: Any) -> Any:
+    """Servers differ in whether the arguments of a call are an object or its text."""
+    return json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else arguments
+
+
 class _Function(_Part):
     name: str | None = None
-    arguments: str | None = None
+    arguments: Annotated[str | None, BeforeValidator(_as_text)] = None
 
 
 class _Call(_Part):
@@ -69,8 +76,8 @@ class _Logprobs(_Part):
 
 
 class _Choice(_Part):
-    message: _Said = _Said()
-    delta: _Said = _Said()
+    message: _Said | None = None
+    delta: _Said | None = None
     finish_reason: str | None = None
     token_ids: tuple[int, ...] | None = None
     logprobs: _Logprobs | None = None
@@ -88,7 +95,7 @@ class _Usage(_Part):
 
 
 class _Answer(_Part):
-    choices: tuple[_Choice, ...] = ()
+    choices: tuple[_Choice, ...] | None = None
     usage: _Usage | None = None
     prompt_token_ids: tuple[int, ...] | None = None
     error: JsonValue = None
@@ -118,7 +125,7 @@ def read_answer(answer: JsonObject | bytes, *, where: str) -> Completed:
         raise ModelProviderError(f"The model '{where}' answered without a choice.")
     choice = parsed.choices[0]
     sampled = _sampled(parsed.prompt_token_ids, choice.token_ids, choice.told)
-    return _completed(choice.message, choice.finish_reason, parsed.usage, sampled, where)
+    return _completed(choice.message or _Said(), choice.finish_reason, parsed.usage, sampled, where)
 
 
 @dataclass(slots=True)
@@ -165,13 +172,14 @@ class StreamedAnswer:
         if choice.token_ids is not None:
             self._ids = [*(self._ids or ()), *choice.token_ids]
         self._logprobs += choice.told
-        for fragment in choice.delta.tool_calls or ():
+        delta = choice.delta or _Said()
+        for fragment in delta.tool_calls or ():
             self._add_call(fragment)
-        if choice.delta.thought:
-            self._thought.append(choice.delta.thought)
-        if choice.delta.content:
-            self._text.append(choice.delta.content)
-        return choice.delta.content
+        if delta.thought:
+            self._thought.append(delta.thought)
+        if delta.content:
+            self._text.append(delta.content)
+        return delta.content
 
     def whole(self) -> Completed:
         """The whole turn.

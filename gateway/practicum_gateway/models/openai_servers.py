@@ -224,7 +224,10 @@ def transport_to(url: httpx.URL) -> httpx.AsyncBaseTransport:
     if proxy is not None and not proxy_bypass(url.host):
         return httpx.AsyncHTTPTransport(verify=_tls(), proxy=proxy, limits=_LIMITS)
     return Transport(
-        tls=_tls(), connections=_CONNECTIONS, keep_alive=_KEEP_ALIVE_SECONDS, connect_seconds=_CONNECT_SECONDS
+        tls=_tls() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        connections=_CONNECTIONS,
+        keep_alive=_KEEP_ALIVE_SECONDS,
+        connect_seconds=_CONNECT_SECONDS,
     )
 
 

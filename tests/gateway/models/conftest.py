@@ -10,9 +10,18 @@ from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.contracts.tools import Effect, Tool
 from practicum.testing import ScriptedModelServer
 from practicum_gateway.models.litellm_provider import LitellmProvider
-from practicum_gateway.models.provider import Prompt
+from practicum_gateway.models.provider import Completed, Prompt
 
 KEY = "sk-topsecret-0123456789"
+MakePrompt = Callable[..., Prompt]
+
+
+async def read(provider: LitellmProvider, prompt: Prompt) -> tuple[list[str], Completed]:
+    pieces = [piece async for piece in provider.stream(prompt)]
+    *texts, last = pieces
+    assert isinstance(last, Completed)
+    assert all(isinstance(text, str) for text in texts)
+    return [str(text) for text in texts], last
 
 
 @pytest.fixture

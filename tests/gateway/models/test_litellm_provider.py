@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -31,25 +30,14 @@ from practicum.testing import (
 from practicum_gateway.models.chat_format import definition
 from practicum_gateway.models.litellm_provider import LitellmProvider
 from practicum_gateway.models.openai_answer import StreamedAnswer
-from practicum_gateway.models.provider import Completed, Prompt
 from tests.gateway.models.broken import WAYS, broken_server
-
-KEY = "sk-topsecret-0123456789"
-MakePrompt = Callable[..., Prompt]
+from tests.gateway.models.conftest import KEY, MakePrompt, read
 
 
 @pytest.fixture(params=["openai/scripted", "openai/gpt-4.1-scripted"], ids=["directly", "through litellm"])
 def target(request: pytest.FixtureRequest) -> str:
     """One that is asked directly, and one of whose name litellm knows more than we do."""
     return str(request.param)
-
-
-async def read(provider: LitellmProvider, prompt: Prompt) -> tuple[list[str], Completed]:
-    pieces = [piece async for piece in provider.stream(prompt)]
-    *texts, last = pieces
-    assert isinstance(last, Completed)
-    assert all(isinstance(text, str) for text in texts)
-    return [str(text) for text in texts], last
 
 
 async def test_words_come_back_with_their_tokens(
@@ -136,49 +124,6 @@ async def test_token_ids_are_kept_as_vllm_gives_them(
     assert completed.tokens_from == "prompt_token_ids, choices.token_ids"
     assert model.requests[0].body["return_token_ids"] is True
     assert model.requests[0].body["logprobs"] is True
-
-
-@pytest.mark.parametrize("target", ["hosted_vllm/scripted"])
-async def test_token_ids_are_kept_as_vllm_streams_them(
-    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt
-) -> None:
-    sampled = Sampled(prompt_ids=(1, 2, 3), completion_ids=(4, 5, 6, 7), logprobs=(-0.5, -0.25, 0.0, -2.0))
-    drawn = Usage(prompt_tokens=3, completion_tokens=4)
-    wishes = (ScriptedCall("f", {"a": 1}, "c1"),)
-    model.extend(
-        Reply(content="hi there", sampled=sampled, usage=drawn),
-        Reply(tool_calls=wishes, sampled=sampled, usage=drawn),
-        Reply(content="hi there", sampled=sampled, usage=Usage(prompt_tokens=3, completion_tokens=6)),
-    )
-    _, said = await read(provider, prompt_of())
-    assert (said.sampled, said.tokens_from) == (sampled, "prompt_token_ids, choices.token_ids")
-    _, called = await read(provider, prompt_of())
-    assert (called.sampled, called.message.tool_calls[0].name) == (sampled, "f")
-    _, lacking = await read(provider, prompt_of())
-    assert (lacking.sampled, lacking.tokens_from) == (None, None), "some that were drawn were not told"
-    assert model.requests[0].body["return_token_ids"] is True
-
-
-@pytest.mark.parametrize("target", ["openai/scripted"])
-async def test_an_error_in_the_place_of_an_answer_is_told(
-    model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt
-) -> None:
-    cases: tuple[tuple[JsonObject, type[PracticumError], str], ...] = (
-        ({"error": {"message": f"out of memory {KEY}", "code": 500}}, ModelProviderError, "out of memory"),
-        ({"error": "worker died"}, ModelProviderError, "worker died"),
-        ({"error": {"message": "too long", "code": 400}}, RequestError, "too long"),
-    )
-    for said, kind, words in cases:
-        chunk = {"choices": [{"index": 0, "delta": {"content": "Half an"}}]}
-        model.extend(
-            garbage(json.dumps(said).encode()),
-            garbage(b"".join(b"data: %b\r\n\r\n" % json.dumps(part).encode() for part in (chunk, said))),
-        )
-        for asked in (provider.complete(prompt_of()), read(provider, prompt_of())):
-            with pytest.raises(PracticumError, match=words) as caught:
-                await asked
-            assert type(caught.value) is kind
-            assert KEY not in str(caught.value)
 
 
 async def test_drawn_tokens_without_those_of_the_prompt_are_kept(
