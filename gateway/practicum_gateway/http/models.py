@@ -1,22 +1,28 @@
 """Models: registered under an alias by an administrator, listed for everybody in OpenAI's form."""
 
+import json
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime
 
 from practicum.contracts.access import Role
-from practicum.contracts.base import Value
+from practicum.contracts.base import JsonObject, Value
 from practicum.contracts.checks import ModelCheck
 from practicum.contracts.comparison import ModelComparison
-from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, reference
+from practicum.contracts.declared import Declared
+from practicum.contracts.models import LONGEST_VERSION, ModelInfo, ModelSpec, ModelVersion, Provider, reference
 from practicum.contracts.outcomes import VersionOutcomes
 from practicum.contracts.promotion import Promotion, PromotionRequest
 from practicum.contracts.routing import Fallbacks, Split
+from practicum.contracts.secrets import is_reference
 from practicum.errors import RequestError
+from practicum_gateway.catalogue.declared import hidden
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Services
 from practicum_gateway.http.problems import documented
+from practicum_gateway.models.dialects import advice
+from practicum_gateway.models.lengths import told_by
 from practicum_gateway.record.outcomes import outcomes_of
 
 router = APIRouter(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
@@ -60,7 +66,11 @@ async def list_models(house: Services, _caller: Caller) -> ModelList:
 async def register_model(spec: ModelSpec, house: Services, caller: Caller) -> ModelInfo:
     """Register a model under its alias, in place of what the alias named before, which stays as a version of it."""
     caller.require(to="register models")
-    return await house.registry.put(spec, by=caller.name)
+    info = await house.registry.put(spec, by=caller.name)
+    if not spec.provider.renders:
+        return info
+    told = await told_by(spec, None if spec.api_key is None or is_reference(spec.api_key) else spec.api_key)
+    return info.model_copy(update={"advice": advice(spec, told.template)})
 
 
 @router.post("/{alias}/compare", responses=documented(502))
@@ -85,6 +95,17 @@ async def list_versions(alias: str, house: Services, caller: Caller) -> tuple[Mo
     """The versions of an alias, newest first."""
     caller.require(Role.DEVELOPER, to="see the versions of models")
     return await house.registry.versions(alias)
+
+
+@router.get("/{alias}/declared")
+async def declared(alias: str, house: Services, caller: Caller) -> Declared:
+    """What the registration that an alias names would say in a declaration; never the provider's key."""
+    caller.require(to="see registrations whole")
+    kept = await house.registry.kept(alias)
+    said: JsonObject = json.loads(kept.spec.model_dump_json(exclude={"alias", "api_key"}, exclude_defaults=True))
+    if said["provider"] == Provider.LITELLM:
+        del said["provider"]  # which a declaration takes it for
+    return Declared(name=alias, said=said if kept.api_key is None else said | {"api_key": hidden(kept.api_key)})
 
 
 @router.get("/{alias}/outcomes")

@@ -13,6 +13,7 @@ from practicum.contracts.models import ModelSpec, Provider, Sampling
 from practicum.contracts.tools import Effect, Tool
 from practicum.errors import PracticumError
 from practicum_gateway.audit.log import Deed, append
+from practicum_gateway.models.dialects import dialect
 from practicum_gateway.models.lengths import Told, told_by
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.router import Models
@@ -71,6 +72,7 @@ class Checks:
                 _tools(called),
                 *_tokens(spec, answered, told),
                 _length(told),
+                *(found for found in (dialect(spec, told.template),) if found is not None),
             ]
             tokens = sum(one.usage.total for one in (answered, called) if isinstance(one, Completed))
         found = ModelCheck(

@@ -21,10 +21,12 @@ class Told:
     Attributes:
         longest: tokens of a prompt and its answer together.
         vllm: whether it is vLLM's.
+        template: the chat template of its model, where it tells it.
     """
 
     longest: int | None = None
     vllm: bool = False
+    template: str | None = None
 
 
 async def told_by(spec: ModelSpec, api_key: str | None) -> Told:
@@ -44,7 +46,9 @@ async def told_by(spec: ModelSpec, api_key: str | None) -> Told:
 
 def read_props(answer: object) -> Told:
     """What llama.cpp's `/props` says. Pure."""
-    return Told(_number(_member(answer, "default_generation_settings"), "n_ctx"))
+    templates = (_member(answer, name) for name in ("chat_template_tool_use", "chat_template"))
+    template = next((found for found in templates if isinstance(found, str) and found), None)
+    return Told(_number(_member(answer, "default_generation_settings"), "n_ctx"), template=template)
 
 
 def read_models(answer: object, target: str) -> Told:

@@ -8,7 +8,7 @@ import typer
 from practicum.cli import routing, versions
 from practicum.cli.connection import connect
 from practicum.cli.inputs import object_of, secret_or_reference_of, text_of
-from practicum.cli.output import JsonOption, say, show_json, show_table
+from practicum.cli.output import JsonOption, remark, say, show_json, show_table
 from practicum.client.call import build
 from practicum.contracts.models import ModelInfo, ModelSpec, Provider, Sampling
 
@@ -18,15 +18,21 @@ app = typer.Typer(help="Register the models that agents think with.", no_args_is
 @app.command(
     epilog="**Examples:**\n\n"
     "`practicum models add mini openai/gpt-5-mini --api-key env:OPENAI_API_KEY`\n\n"
-    "`practicum models add own hosted_vllm/our-model --base-url http://gpu:8000/v1`"
+    "`practicum models add own hosted_vllm/our-model --base-url http://gpu:8000/v1`\n\n"
+    "`practicum models add own our-model --codec hermes --base-url http://gpu:8000/v1`"
 )
 def add(
     alias: Annotated[str, typer.Argument(help="Name that episodes use.")],
     target: Annotated[str, typer.Argument(help="The provider's own name, such as openai/gpt-5-mini.")],
-    provider: Annotated[Provider, typer.Option(help="Who answers.")] = Provider.LITELLM,
+    provider: Annotated[
+        Provider | None, typer.Option(help="Who answers; litellm, or completions where a codec is given.")
+    ] = None,
     base_url: Annotated[str | None, typer.Option(help="Where a self-hosted server listens.")] = None,
     api_key: Annotated[
         str | None, typer.Option(help="The provider's key: env:VARIABLE, file:PATH, vault:PATH#FIELD or mounted:PATH.")
+    ] = None,
+    codec: Annotated[
+        str | None, typer.Option(help="Dialect of a model whose server calls no tools itself, such as hermes.")
     ] = None,
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Default temperature.")] = None,
     top_p: Annotated[float | None, typer.Option(min=0, max=1, help="Default nucleus mass.")] = None,
@@ -40,7 +46,9 @@ def add(
     cache: Annotated[
         int | None, typer.Option(min=1, help="Seconds for which the answer to the same question is given again.")
     ] = None,
-    spec: Annotated[Path | None, typer.Option(help="JSON file with further fields, such as codec or examples.")] = None,
+    spec: Annotated[
+        Path | None, typer.Option(help="JSON file with further fields, such as examples or adapter.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register an alias, or put another model behind it."""
@@ -52,6 +60,7 @@ def add(
         "target": target,
         "provider": provider,
         "base_url": base_url,
+        "codec": codec,
         "api_key": None if api_key is None else secret_or_reference_of(api_key),
         "sampling": sampling if sampling != Sampling() else None,
         "tool_tokens": tool_tokens,
@@ -59,12 +68,15 @@ def add(
         "cache_seconds": cache,
     }
     merged = {**fields, **{name: value for name, value in given.items() if value is not None}}
+    merged.setdefault("provider", Provider.LITELLM if merged.get("codec") is None else Provider.COMPLETIONS)
     with connect() as client:
         info = client.models.register(build(ModelSpec, "model", **merged))
     if as_json:
         show_json(info)
     else:
         _show([info])
+        if info.advice is not None:
+            remark(info.advice)
 
 
 @app.command("list")

@@ -70,7 +70,8 @@ class _Listed(Family):
                 yield from self._read(rest, tools)
             else:
                 # Where not even the list's first call can be read, the mark belongs to what was written wrongly.
-                yield Found(self.mark + part.text, part.name) if part.text == after else part
+                nothing = part.arguments is None and part.text == after
+                yield Found(self.mark + part.text, part.name) if nothing else part
 
     def _object(self, call: ToolCall) -> JsonObject:
         return {"name": call.name, "arguments": call.arguments}

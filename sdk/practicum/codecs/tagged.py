@@ -10,7 +10,7 @@
 </function>
 </tool_call>
 
-`glm`, of GLM 4.5 to 4.7, whose model ends its turn by naming who speaks next:
+`glm`, of GLM 4.5 and 4.6, whose model ends its turn by naming who speaks next:
 
 <|assistant|>
 <think></think>

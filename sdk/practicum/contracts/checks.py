@@ -15,6 +15,7 @@ class Capability(StrEnum):
     TOKEN_IDS = "token_ids"  # noqa: S105  # no password
     LOGPROBS = "logprobs"
     LENGTH = "length"
+    DIALECT = "dialect"
 
 
 class Finding(Value):

@@ -192,6 +192,8 @@ class ModelInfo(Value):
         split: by version, the weight with which the alias has it answer; empty where the version it names alone does.
         fallbacks: who is asked, in this order, where the alias's own model cannot answer.
         cache_seconds: for how long the answer to the very same question is given again; None for never.
+        advice: what whoever registers a model should know, told in answer to that alone: that another codec suits its
+            server's chat template, or that none is known to.
     """
 
     alias: str
@@ -208,6 +210,7 @@ class ModelInfo(Value):
     split: dict[str, int] = Field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
     cache_seconds: int | None = None
+    advice: str | None = None
 
 
 class ModelVersion(ModelInfo):

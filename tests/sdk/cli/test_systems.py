@@ -300,6 +300,7 @@ def test_models(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     shown = practicum("models", "add", *arguments)
     sent = gateway.seen[0].json
     assert (sent["alias"], sent["target"], sent["codec"]) == ("mini", "openai/gpt-5-mini", "hermes")
+    assert sent["provider"] == "completions", "whoever names a codec means a server that renders nothing"
     assert (sent["api_key"], sent["sampling"]["temperature"]) == ("sk-hush", 0.0)
     assert (sent["tool_tokens"], sent["tool_profile"]) == (5000, "openai_strict")
     assert shown.status == 0
@@ -309,6 +310,10 @@ def test_models(gateway: StandIn, practicum: Types, tmp_path: Path) -> None:
     assert "openai/gpt-5-mini" in practicum("models", "list").out
     assert practicum("models", "list", "--json").json[0]["alias"] == "mini"
     assert practicum("models", "remove", "mini").status == 0
+    gateway.on("POST", "/v1/models", INFO.model_copy(update={"advice": "Another codec suits it."}))
+    told = practicum("models", "add", "own", "qwen", "--codec", "glm", "--base-url", "http://127.0.0.1:1/v1")
+    assert (told.status, "Another codec suits it." in told.err) == (0, True)
+    assert (gateway.seen[-1].json["provider"], gateway.seen[-1].json["codec"]) == ("completions", "glm")
     spec.write_text('{"tool_tokens": null}')
     assert practicum("models", "add", "mini", "x", "--spec", str(spec)).status == 0
     assert gateway.seen[-1].json["tool_tokens"] is None
