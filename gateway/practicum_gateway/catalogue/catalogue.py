@@ -71,6 +71,10 @@ class Catalogue:
             self._held[spec.name] = Held(compiled=registration.compiled)
         return report, True
 
+    async def kept(self, name: str) -> tuple[ConnectorSpec, Documents]:
+        """A registration as it is kept, its credential opened."""
+        return await self._registrations.load(name)
+
     async def refresh(self, name: str, request: RefreshRequest) -> RefreshReport:
         """Look at a system's document again: what breaks no call is put in force, what does waits.
 

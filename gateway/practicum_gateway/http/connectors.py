@@ -14,7 +14,9 @@ from practicum.contracts.connectors import (
     RefreshReport,
     RefreshRequest,
 )
+from practicum.contracts.declared import Declared
 from practicum.errors import RequestError
+from practicum_gateway.catalogue.declared import connector_declared
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.dependencies import Caller, Limit, Services
 from practicum_gateway.http.problems import documented
@@ -48,6 +50,13 @@ async def connector(name: str, house: Services, caller: Caller) -> ConnectorRepo
     """A registration and what became of each operation."""
     caller.require(*_SEEING, to="see connectors")
     return await house.catalogue.report(name)
+
+
+@router.get("/{name}/declared")
+async def declared(name: str, house: Services, caller: Caller) -> Declared:
+    """What its registration would say in a declaration: no credential, but the document that was handed over."""
+    caller.require(to="see registrations whole")
+    return connector_declared(*await house.catalogue.kept(name))
 
 
 @router.post("/{name}/compare", responses=documented(502))

@@ -206,6 +206,10 @@ class Registry:
             )
         return replace(model, api_key=await self._key(name, model.api_key))
 
+    async def kept(self, name: str) -> RegisteredModel:
+        """The same as it is kept: of a key that is kept outside, its reference."""
+        return await self._load(name)
+
     async def info(self, name: str) -> ModelInfo:
         """The model behind `alias` or `alias@version` as it may be shown.
 

@@ -52,6 +52,7 @@ class AsyncConnectors(AsyncResource):
 
     add = AsyncEndpoint(connectors.add)
     compare = AsyncEndpoint(connectors.compare)
+    declared = AsyncEndpoint(connectors.declared)
     replace = AsyncEndpoint(connectors.replace)
     list = AsyncEndpoint(connectors.fetch_all)
     get = AsyncEndpoint(connectors.get)
@@ -89,6 +90,7 @@ class AsyncModels(AsyncResource):
 
     register = AsyncEndpoint(models.register)
     compare = AsyncEndpoint(models.compare)
+    declared = AsyncEndpoint(models.declared)
     list = AsyncEndpoint(models.fetch_all)
     get = AsyncEndpoint(models.get)
     remove = AsyncEndpoint(models.remove)

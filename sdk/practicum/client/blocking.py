@@ -53,6 +53,7 @@ class Connectors(Resource):
 
     add = Endpoint(connectors.add)
     compare = Endpoint(connectors.compare)
+    declared = Endpoint(connectors.declared)
     replace = Endpoint(connectors.replace)
     list = Endpoint(connectors.fetch_all)
     get = Endpoint(connectors.get)
@@ -90,6 +91,7 @@ class Models(Resource):
 
     register = Endpoint(models.register)
     compare = Endpoint(models.compare)
+    declared = Endpoint(models.declared)
     list = Endpoint(models.fetch_all)
     get = Endpoint(models.get)
     remove = Endpoint(models.remove)

@@ -13,6 +13,7 @@ from practicum.contracts.connectors import (
     RefreshReport,
     RefreshRequest,
 )
+from practicum.contracts.declared import Declared
 
 _MOST = 1000
 """Systems that the gateway lists at once."""
@@ -40,6 +41,15 @@ def get(name: str) -> Call[ConnectorReport]:
         NotFoundError: there is none of this name.
     """
     return Call("GET", path("/v1/connectors/{}", name), read(ConnectorReport))
+
+
+def declared(name: str) -> Call[Declared]:
+    """What a system's registration would say in a declaration; a credential that the gateway keeps is None.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    return Call("GET", path("/v1/connectors/{}/declared", name), read(Declared))
 
 
 def compare(spec: ConnectorSpec) -> Call[ConnectorComparison]:

@@ -9,6 +9,7 @@ from practicum.client.call import Call, build, nothing, path, query, read
 from practicum.contracts.base import Value
 from practicum.contracts.checks import ModelCheck
 from practicum.contracts.comparison import ModelComparison
+from practicum.contracts.declared import Declared
 from practicum.contracts.evaluation import EvaluationReport
 from practicum.contracts.models import ModelInfo, ModelSpec, ModelVersion, parted
 from practicum.contracts.outcomes import VersionOutcomes
@@ -65,6 +66,15 @@ def outcomes(alias: str, *, since: datetime | None = None) -> Call[list[VersionO
     """
     asked = query(since=None if since is None else since.isoformat())
     return Call("GET", path("/v1/models/{}/outcomes", alias), read(list[VersionOutcomes]), query=asked)
+
+
+def declared(alias: str) -> Call[Declared]:
+    """What the registration that an alias names would say in a declaration; a key that the gateway keeps is None.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    return Call("GET", path("/v1/models/{}/declared", alias), read(Declared))
 
 
 def compare(spec: ModelSpec) -> Call[ModelComparison]:
