@@ -14,6 +14,7 @@ from practicum.errors import EpisodeError
 from practicum_gateway.record.call_rows import Answered, chat_row, own_row
 from practicum_gateway.record.journal import Ask, Owner, Page
 from practicum_gateway.record.lineage import (
+    ACCEPTED,
     CALLS,
     DRAWN,
     HEADS_OF_STEP,
@@ -33,7 +34,7 @@ from practicum_gateway.store.record_tables import MessageRow
 _LINES = cast("Table", MessageRow.__table__)
 _AT_STEP = (CALLS.c.episode == bindparam("of"), CALLS.c.step == bindparam("at"))
 _TRIES = Prepared(select(func.count().label("made")).where(*_AT_STEP))
-_TAKEN = Prepared(select(CALLS.c.id).where(*_AT_STEP, CALLS.c.standing == Attempt.ACCEPTED))
+_TAKEN = Prepared(select(CALLS.c.id).where(*_AT_STEP, ACCEPTED))
 _STATUS = Prepared(
     select(_LINES.c.status).where(_LINES.c.episode == bindparam("of"), _LINES.c.position == bindparam("at"))
 )

@@ -41,6 +41,9 @@ _CALL = Prepared(insert(_CALLS), columns=_CALLS.c.keys())
 _LINE = Prepared(insert(_LINES), columns=_LINES.c.keys())
 _EVENT = Prepared(insert(_EVENTS), columns=_EVENTS.c.keys())
 
+_LANES = 2
+"""How many transactions are under way at a time where a server works beside this process: one sends, one waits."""
+
 Ask = tuple[Prepared, Mapping[str, Any]]
 """A query and the values of its parameters."""
 
@@ -144,7 +147,10 @@ class Journal:
     def __init__(self, store: Store) -> None:
         """Write into a store."""
         self._store = store
-        self._together = store.together(self._written, apart=lambda entry: entry.episode)
+        self._lanes = [
+            store.together(self._written, apart=lambda entry: entry.episode)
+            for _ in range(1 if store.is_embedded else _LANES)
+        ]
 
     async def write(self, entry: Entry[_R]) -> _R:
         """Write an entry; it is on the disk then, if it is a lasting one.
@@ -153,7 +159,7 @@ class Journal:
             NotFoundError: there is no such episode.
             PracticumError: it is refused.
         """
-        given = await self._together(entry)
+        given = await self._lanes[hash(entry.episode) % len(self._lanes)](entry)
         if not isinstance(given, _Left):
             return cast("_R", given)
         (given,) = await self._store.change(partial(_written, [entry]), lasting=entry.lasting)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from sqlalchemy import Connection, Row, Table, bindparam, literal, select
+from sqlalchemy import Connection, Row, Table, bindparam, literal, literal_column, select
 
 from practicum.contracts.messages import Message
 from practicum.contracts.models import Attempt, Disagreement, Link, Sampled
@@ -19,9 +19,9 @@ from practicum_gateway.store.record_tables import ModelCallRow
 
 CALLS = cast("Table", ModelCallRow.__table__)
 _OF = CALLS.c.episode == bindparam("of")
-_ACCEPTED = CALLS.c.standing == Attempt.ACCEPTED
+ACCEPTED = CALLS.c.standing == literal_column(f"'{Attempt.ACCEPTED}'")
 _HEAD = ("id", "model", "version", "toolset", "length", "ids_hash")
-_HEADS = select(*(CALLS.c[name] for name in _HEAD)).where(_OF, _ACCEPTED)
+_HEADS = select(*(CALLS.c[name] for name in _HEAD)).where(_OF, ACCEPTED)
 _SPOKEN = _HEADS.where(CALLS.c.fingerprint.in_(bindparam("spoken", expanding=True)))
 HEADS_SPOKEN = Prepared(_HEADS.where(CALLS.c.fingerprint == bindparam("mark")))
 """The calls of an episode (`of`) whose conversation, response included, has a fingerprint (`mark`)."""
@@ -29,7 +29,7 @@ HEADS_OF_STEP = Prepared(_HEADS.where(CALLS.c.step == bindparam("at")))
 """The accepted call of an episode (`of`) at a step (`at`)."""
 DRAWN = Prepared(
     select(CALLS.c.id, CALLS.c.length, CALLS.c.ids_length, CALLS.c.ids_hash).where(
-        _OF, _ACCEPTED, CALLS.c.ids_length <= bindparam("most")
+        _OF, ACCEPTED, CALLS.c.ids_length <= bindparam("most")
     )
 )
 """The calls of an episode (`of`) that have tokens, and no more than so many (`most`)."""

@@ -24,6 +24,7 @@ from practicum_gateway.store.commits import Commits
 from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
 from practicum_gateway.store.prepared import Prepared, visible
 from practicum_gateway.store.room import room_in_words
+from practicum_gateway.store.server import check_connections, transaction
 from practicum_gateway.store.sharing import settings_of, take_turn, turn
 from practicum_gateway.store.together import Together
 
@@ -45,19 +46,32 @@ class UtcDateTime(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Turn a moment into UTC before it is written."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError("A moment without a time zone does not go into the store.")
-        in_utc = value.astimezone(UTC)
-        return in_utc.replace(tzinfo=None) if dialect.name == "sqlite" else in_utc
+    def bind_processor(self, dialect: Dialect) -> Any:
+        """What turns a moment into UTC before it is written."""
+        return _as_text if dialect.name == "sqlite" else _in_utc
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Give a moment read from the store its time zone."""
-        _ = dialect
-        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        """What gives a moment read from the store its time zone."""
+        _ = coltype
+        return _from_text if dialect.name == "sqlite" else _in_utc
+
+
+def _in_utc(value: datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    if value.tzinfo is None:
+        raise ValueError("A moment without a time zone does not go into the store.")
+    return value.astimezone(UTC)
+
+
+def _as_text(value: datetime | None) -> str | None:
+    """A moment as SQLite keeps it, without a time zone, in the form that SQLAlchemy gives it."""
+    moment = _in_utc(value)
+    return None if moment is None else moment.replace(tzinfo=None).isoformat(" ", "microseconds")
+
+
+def _from_text(value: str | None) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(value).replace(tzinfo=UTC)
 
 
 class Base(DeclarativeBase):
@@ -136,7 +150,6 @@ class Store:
             parsed.set(drivername=driver),
             pool_size=8 if schema is None else 1,  # many schemas share the connections of one server
             max_overflow=8,
-            pool_pre_ping=not self._sqlite,
             # Sessions end their transactions themselves; on SQLite one more rollback costs more than a read.
             pool_reset_on_return=None if self._sqlite else "rollback",
             hide_parameters=True,  # an error's text must not quote what was being written
@@ -152,6 +165,7 @@ class Store:
             self._looking = writing
             self._commits = Commits(writing)
         else:
+            check_connections(self.engine.sync_engine)
             event.listen(self.engine.sync_engine, "before_cursor_execute", _without_nul, retval=True)
             reading = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             writing = self.engine.execution_options(isolation_level="READ COMMITTED")
@@ -258,7 +272,7 @@ class Store:
         with room_in_words(), self._timed():
             if self._commits is not None:
                 return await self._commits.change(work, lasting=lasting)
-            async with self._writing.begin() as connection:
+            async with self._plain.connect() as connection, transaction(connection):
                 return await connection.run_sync(work)
 
     def together(

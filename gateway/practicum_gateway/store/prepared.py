@@ -3,6 +3,7 @@
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import (
@@ -14,17 +15,18 @@ from sqlalchemy import (
     bindparam,
     column,
     func,
+    literal_column,
     select,
     true,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
-from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 from sqlalchemy.types import JSON, Float, TypeEngine
 from sqlalchemy.util import await_only
 
 from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
+from practicum_gateway.store.server import as_sqlalchemy as from_server
 
 _EMBEDDED = sqlite.dialect(paramstyle="qmark")
 _PLACE = "practicum_place"
@@ -102,20 +104,14 @@ class Prepared:
         adapted: Any = connection.connection.dbapi_connection
         if not (adapted.autocommit or driver.is_in_transaction()):
             connection.exec_driver_sql("SELECT 1")  # SQLAlchemy begins a transaction with its first statement
-        dialect: Any = connection.dialect
-        asyncpg = dialect.dbapi.asyncpg
-        text = self._text_for(dialect, many=len(each) > 1)
+        text = self._text_for(connection.dialect, many=len(each) > 1)
         given: list[list[Any]] = [[] for _ in each]
-        try:
+        with from_server(connection.dialect, text.text):
             if len(each) == 1:
                 given[0] = [text.row(row) for row in await_only(driver.fetch(text.text, *text.written(each[0])))]
             else:
                 for row in await_only(driver.fetch(text.text, *text.columns(each))):
                     given[row[-1] - 1].append(text.row(row))
-        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            clash = isinstance(error, asyncpg.IntegrityConstraintViolationError)
-            kind = IntegrityError if clash else DBAPIError
-            raise kind(text.text, None, error, hide_parameters=True) from None
         return given
 
     def _text_for(self, dialect: Dialect, *, many: bool) -> "_Text":
@@ -139,9 +135,12 @@ class _Text:
         compiled = statement.compile(dialect=dialect, column_keys=columns)
         self.text = str(compiled)
         self._given: dict[str, Any] = compiled.params
-        kinds = [(name, compiled.binds[name].type) for name in compiled.positiontup]
-        self._many = [isinstance(kind, ARRAY) for _, kind in kinds]
-        self._binds = [(name, _writer(_of_one(kind), dialect)) for name, kind in kinds]
+        self._names: list[str] = list(compiled.positiontup)
+        kinds = [compiled.binds[name].type for name in self._names]
+        self._many = [isinstance(kind, ARRAY) for kind in kinds]
+        writers = ((place, _writer(_of_one(kind), dialect)) for place, kind in enumerate(kinds))
+        self._writers = {place: write for place, write in writers if write is not None}
+        self._picked = _picker(self._names)
         self._row: Any = _row([column.key for column in returned])._make
         readers = ((place, _reader(column.type, dialect)) for place, column in enumerate(returned))
         self._readers = [(place, read) for place, read in readers if read is not None]
@@ -150,19 +149,25 @@ class _Text:
 
     def written(self, values: Mapping[str, Any]) -> list[Any]:
         """Values as the driver takes them."""
-        whole = {**self._given, **values}
-        return [whole[name] if write is None else write(whole[name]) for name, write in self._binds]
+        try:
+            written = self._picked(values)
+        except KeyError:
+            written = self._picked({**self._given, **values})
+        for place, write in self._writers.items():
+            value = written[place]
+            if value is not None:
+                written[place] = write(value)
+        return written
 
     def columns(self, each: Sequence[Mapping[str, Any]]) -> list[Any]:
         """The values of many in arrays, as PostgreSQL takes them, and those that are the same for all as they are."""
         listed: list[Any] = []
-        for (name, write), many in zip(self._binds, self._many, strict=True):
-            if not many:
-                listed.append(self._given[name] if write is None else write(self._given[name]))
-            elif write is None:
-                listed.append([values[name] for values in each])
-            else:
-                listed.append([write(values[name]) for values in each])
+        for place, (name, many) in enumerate(zip(self._names, self._many, strict=True)):
+            write = self._writers.get(place)
+            found = [values[name] for values in each] if many else [self._given[name]]
+            if write is not None:
+                found = [value if value is None else write(value) for value in found]
+            listed.append(found if many else found[0])
         return listed
 
     def row(self, found: Sequence[Any]) -> Any:
@@ -201,7 +206,8 @@ def _for_many(statement: Any, columns: Sequence[str] | None) -> Any:
     traverse: Any = replacement_traverse
     whole: Any = traverse(statement, {}, replaced)
     if statement.is_select:
-        found: Any = whole.lateral("found")
+        # With an offset each is looked up by itself, over its index: joined, a table that just grew is read whole.
+        found: Any = whole.offset(literal_column("0")).lateral("found")
         return select(*found.c, given.c[_PLACE]).select_from(given.join(found, true()))
     return whole.returning(given.c[_PLACE]) if list(statement.exported_columns) else whole
 
@@ -216,6 +222,17 @@ def _without_length(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     return String() if type(kind) is String else kind
 
 
+def _picker(names: Sequence[str]) -> Callable[[Mapping[str, Any]], list[Any]]:
+    """What takes the values of some names out of many."""
+    if len(names) == 1:
+        (name,) = names
+        return lambda values: [values[name]]
+    if not names:
+        return lambda _: []
+    picked: Any = itemgetter(*names)
+    return lambda values: list(picked(values))
+
+
 def _row(names: list[str]) -> Any:
     """A tuple whose parts have the names of columns."""
     make: Any = namedtuple  # noqa: PYI024  # the columns are known when it runs, not before
@@ -225,8 +242,8 @@ def _row(names: list[str]) -> Any:
 def _writer(kind: TypeEngine[Any], dialect: Dialect) -> _Convert | None:
     write = kind.dialect_impl(dialect).bind_processor(dialect)
     if isinstance(kind, JSON) and write is not None:
-        written: _Convert = write
-        return lambda value: value.text if type(value) is Written else written(value)
+        dumped: _Convert = write
+        return lambda value: value.text if type(value) is Written else dumped(value)
     if dialect.name == "postgresql" and write is None and kind.python_type is str:
         return visible
     return write
