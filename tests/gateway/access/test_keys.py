@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from practicum.contracts.access import KeyRequest, Role
 from practicum.contracts.base import utc_now
 from practicum.errors import ConfigurationError, ConflictError, ForbiddenError, NotFoundError, UnauthenticatedError
-from practicum_gateway.access.keys import KEY_PREFIX, Keys
+from practicum_gateway.access.keys import KEY_PREFIX, Keys, new_secret
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.store.access_tables import KeyRow
 from practicum_gateway.store.engine import Store
@@ -118,6 +118,16 @@ async def test_installing_another_key_rotates_the_first(keys: Keys) -> None:
     with pytest.raises(UnauthenticatedError):
         await keys.authenticate("prk_first-first-first-first")
     assert len(await keys.list()) == 1
+
+
+async def test_a_key_that_was_made_for_one_gateway_withdraws_that_of_no_other(keys: Keys) -> None:
+    ours, theirs = new_secret(), new_secret()
+    await keys.install(ours, "admin", Role.ADMIN)
+    with pytest.raises(ConfigurationError, match="Another gateway") as caught:
+        await keys.install(theirs, "admin", Role.ADMIN, replaces=False)
+    assert "PRACTICUM_ADMIN_KEY" in str(caught.value.mend)
+    await keys.install(ours, "admin", Role.ADMIN, replaces=False)
+    assert (await keys.authenticate(ours)).name == "admin"
 
 
 async def test_a_short_configured_key_is_refused_and_not_repeated(keys: Keys) -> None:

@@ -122,6 +122,24 @@ async def test_a_token_that_is_being_replaced_while_the_document_is_refreshed_is
     assert system.used == [f"refresh-{number}" for number in range(len(system.used))]
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_two_gateways_exchange_a_token_one_after_the_other(
+    store: Store, store_url: str, bank: tuple[Bank, ConnectorSpec]
+) -> None:
+    system, spec = bank
+    other = Store(store_url)
+    async with _opened(store) as one, _opened(other) as two:
+        await one.register(spec)
+        system.answers.clear()
+        calls = [asyncio.create_task(_balance(each)) for each in (one, two)]
+        await asyncio.wait_for(system.asked.wait(), 10)
+        await asyncio.sleep(0.2)
+        system.answers.set()
+        assert [(await call).http_status for call in calls] == [200, 200]
+    assert system.used == ["refresh-0", "refresh-1"]
+    await other.close()
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_a_connector_that_is_gone_leaves_the_token_of_its_successor_alone(
     store: Store, bank: tuple[Bank, ConnectorSpec], *, at_once: bool
