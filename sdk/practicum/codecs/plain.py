@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import dropwhile, groupby
 
 from practicum.codecs.codec import Codec, Piece
 from practicum.codecs.probe import controls_of
@@ -14,6 +14,10 @@ _COMMON = (
     r"|\[/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT|ARGS|CALL_ID|THINK|gMASK)\]"
 )
 """What such names look like in the families that are known."""
+
+
+_BEGINNINGS = frozenset({"<s>", "<bos>", "<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "[gMASK]", "<sop>"})  # noqa: RUF001
+"""What tokenisers put before any text by themselves."""
 
 
 def runs(codec: Codec, pieces: Sequence[Piece]) -> Iterator[str | tuple[str, ...]]:
@@ -32,8 +36,12 @@ def runs(codec: Codec, pieces: Sequence[Piece]) -> Iterator[str | tuple[str, ...
 
 
 def plain_text(codec: Codec, pieces: Sequence[Piece]) -> str:
-    """A rendering as one text; the name of a control token that people or systems wrote is broken by `U+200B`."""
-    return "".join(run if isinstance(run, str) else _BREAK.join(run) for run in runs(codec, pieces))
+    """A rendering as one text, for a tokeniser that puts the token of the beginning before it.
+
+    The name of a control token that people or systems wrote is broken by `U+200B`.
+    """
+    rest = dropwhile(lambda piece: piece.control and piece.text in _BEGINNINGS, pieces)
+    return "".join(run if isinstance(run, str) else _BREAK.join(run) for run in runs(codec, tuple(rest)))
 
 
 def _cut(pattern: re.Pattern[str], text: str) -> Iterator[str]:

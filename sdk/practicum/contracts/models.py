@@ -337,7 +337,8 @@ class ModelCall(Value):
         usage: tokens.
         sampled: token ids and logprobs where the server gives them.
         tokens_from: the fields of the provider's answer that held them.
-        reasoning: what the model thought before it answered, where the server tells; no model is shown it again.
+        reasoning: what the model thought before it answered, where the server or its codec tells; no model is shown it
+            again, but where a call goes on from the very tokens of this one.
         template_hash: SHA-256 of the template that rendered the prompt, where the gateway rendered it.
         constrained: whether a grammar held the decoding.
         parent: the call whose conversation this one continues; None for the first of a conversation.
