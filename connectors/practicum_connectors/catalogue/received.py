@@ -11,8 +11,8 @@ from practicum_connectors.catalogue.view import shown
 from practicum_connectors.document.load import Document
 from practicum_connectors.document.pointers import as_node
 
-_MOST_CHARACTERS = 8_000
-"""Of JSON, for the schema of one tool's answer: some 2,000 tokens."""
+_MOST_CHARACTERS = 4_000
+"""Of JSON, for the schema of one tool's answer: some 1,000 tokens."""
 
 
 class Received:

@@ -170,6 +170,7 @@ async def test_what_is_listed_is_taken_tool_by_tool(server: Hostile) -> None:
             "name": "tree",
             "inputSchema": {"type": "object", "properties": {"t": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}},
         },
+        {"name": "get_one", "inputSchema": OBJECT, "annotations": {"destructiveHint": False}},
         {"name": "half\ud83d", "inputSchema": {"type": "object", "title": "\udc00"}, "description": "\ud800"},
         {"name": "bare", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": "yes", "title": 7}},
         {"name": "open", "inputSchema": {"type": "object", "additionalProperties": True}},
@@ -193,7 +194,7 @@ async def test_what_is_listed_is_taken_tool_by_tool(server: Hostile) -> None:
             done.append(connector.observe(sent).content)
         assert connector.title == "Hostile"
         assert sorted(done) == sorted(
-            ["fine", "climb/../../x?y#z {a}", "..", "ünïcode", "unnamed/7", "half�", "tree", "bare", "open"]
+            ["fine", "climb/../../x?y#z {a}", "..", "ünïcode", "unnamed/7", "half�", "tree", "bare", "open", "get_one"]
         )
     assert {headers["host"] for _, headers in server.asked} == {server.url.split("/")[2]}
 
@@ -361,7 +362,7 @@ async def test_what_echoes_a_credential_in_any_spelling_is_cleaned(server: Hosti
     packed = {"type": "image", "mimeType": "text/x; a", "data": base64.b64encode(SECRET.encode()).decode()}
 
     def echo(asked: dict[str, Any]) -> Raw:
-        parts = json.dumps([{"type": "text", "text": "HERE"}, packed]).replace("HERE", spelled)
+        parts = json.dumps([{"type": "text", "text": "HERE"}, packed]).replace("HERE", f"{spelled}{' long' * 10_000}")
         return Raw(body=f'{{"jsonrpc":"2.0","id":{asked["id"]},"result":{{"content":{parts}}}}}'.encode())
 
     server.call = echo
@@ -369,8 +370,10 @@ async def test_what_echoes_a_credential_in_any_spelling_is_cleaned(server: Hosti
         seen = connector.shape(await connector.send(connector.prepare("odd_act", {"q": "x"})))
     assert seen.observation.status is CallStatus.OK
     assert SECRET not in seen.observation.content
-    assert seen.observation.content.endswith("\n[image: its bytes cannot be read]")
-    assert seen.payloads == ()
+    assert seen.observation.truncated
+    ((_, kept),) = seen.payloads  # all of the text
+    assert kept.content.endswith(b" long\n[image: its bytes cannot be read]")
+    assert SECRET.encode() not in kept.content
 
 
 async def test_big_answers_are_cut_and_kept(server: Hostile) -> None:

@@ -130,6 +130,37 @@ async def test_through_our_own_door(world: World, shop: McpShop) -> None:
     assert [(one["tool"], one["observation"]["status"]) for one in recorded] == [("shop_create_refund", "ok")]
 
 
+@pytest.mark.parametrize("shop", [False], ids=["present"], indirect=True)
+async def test_a_gateway_is_a_server_for_another_and_recognises_its_keys(world: World, shop: McpShop) -> None:
+    await world.rules(SMALL, ALLOW)
+    overlay = {
+        "overlay": "1.0.0",
+        "info": {"title": "What we know of it", "version": "1"},
+        "actions": [
+            {
+                "target": "$.paths['/shop_create_refund'].post",
+                "update": {"x-practicum": {"idempotency": "practicum/idempotencyKey"}},
+            }
+        ],
+    }
+    auth = {"kind": "bearer", "token": world.key}
+    made = await world.admin.post(
+        "/v1/connectors",
+        json={"name": "far", "mcp": f"{world.url}/mcp", "auth": auth, "private_network": True, "overlay": overlay},
+    )
+    assert made.status_code == 201, made.text
+    effects = {each["operation"]: each["effect"] for each in made.json()["operations"]}
+    assert (effects["shop_get_order"], effects["shop_create_refund"]) == ("read", "money")
+    assert (await called(world, "far_shop_get_order", id=7))["content"] == '{"id":7,"state":"paid","total":50.0}'
+    first = await called(world, "far_shop_create_refund", key="k", order=7, amount=5)
+    assert (first["status"], await called(world, "far_shop_create_refund", key="k", order=7, amount=5)) == ("ok", first)
+    waits = await called(world, "far_shop_create_refund", order=7, amount=50)
+    assert (waits["status"], "waits for" in waits["content"]) == ("error", True)
+    (tool,) = [each for each in (await world.admin.get("/v1/tools")).json() if each["name"] == "far_shop_create_refund"]
+    assert tool["idempotency_header"] == "practicum/idempotencyKey"
+    assert shop.refunds == [(7, 5.0)]
+
+
 async def test_what_changed_is_held_and_accepted(world: World, shop: McpShop) -> None:
     admin = world.admin
     assert (await admin.post("/v1/connectors", json=spec_of(shop))).status_code == 200
