@@ -58,6 +58,7 @@ class Hostile:
     pages: Callable[[str | None], Any] | None = None
     call: Any = field(default_factory=dict[str, Any])
     greeting: Any = None
+    over: bool = False
     beside: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: int = 0
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list[tuple[str, dict[str, str]]])
@@ -105,7 +106,7 @@ class Hostile:
         encoded = [(name.encode(), value.encode()) for name, value in pairs]
         await send({"type": "http.response.start", "status": said.status, "headers": encoded})
         await send({"type": "http.response.body", "body": said.body, "more_body": said.endless})
-        while said.endless:
+        while said.endless and not self.over:
             await asyncio.sleep(0.01)
             await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
 
@@ -117,6 +118,7 @@ async def server() -> AsyncIterator[Hostile]:
     async with on_this_loop(config) as url:
         made.url = f"{url}/mcp"
         yield made
+        made.over = True
 
 
 def spec_of(server: Hostile, **fields: Any) -> ConnectorSpec:
