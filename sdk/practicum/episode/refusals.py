@@ -1,6 +1,7 @@
 """Calls that never become invocations: each is answered so that the model can mend it. Pure."""
 
 import json
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -10,6 +11,8 @@ from practicum.contracts.tools import CallStatus, Observation, Tool
 
 _NAMED = 20
 _SHOWN = 500
+_NOT_JSON = re.compile(r"<function=|<arg_key>|\A\[?\s*[A-Za-z_][\w.-]*\(")
+"""Signs of a dialect that writes arguments within tags of their own, or as Python."""
 
 
 def refusal(wish: ToolCall, place: int, tools: Sequence[Tool], limits: Limits) -> Observation | None:
@@ -39,10 +42,14 @@ def _mendable(text: str) -> Observation:
 
 def _malformed(sampled: str, tool: Tool | None) -> str:
     shown = sampled if len(sampled) <= _SHOWN else sampled[:_SHOWN] + " ..."
-    text = f"This call could not be read: {shown!r}. Give the arguments as one JSON object"
+    asked = "Give the arguments as one JSON object"
+    fitting = "that fits"
+    if _NOT_JSON.search(sampled):
+        asked, fitting = "Make it again in the same form, whole, with arguments", "that fit"
+    text = f"This call could not be read: {shown!r}. {asked}"
     if tool is None:
         return f"{text}."
-    return f"{text} that fits the schema of {tool.name}: {json.dumps(tool.input_schema, ensure_ascii=False)}"
+    return f"{text} {fitting} the schema of {tool.name}: {json.dumps(tool.input_schema, ensure_ascii=False)}"
 
 
 def _unknown(name: str, tools: Sequence[Tool]) -> str:

@@ -36,6 +36,15 @@ TOOLS = (tool("get_customer"), tool("add_note"))
             ["'{\"id'", '"required": ["id"]'],
         ),
         (ToolCall(id="c", name="", arguments={}, malformed="garbage"), 0, ["garbage", "one JSON object"]),
+        # Of a dialect that writes no JSON, none is asked for.
+        *(
+            (
+                ToolCall(id="c", name="crm_get_customer", arguments={}, malformed=text),
+                0,
+                ["again in the same form, whole, with arguments that fit the schema of crm_get_customer"],
+            )
+            for text in ("<tool_call>\n<function=crm_get_customer>\n<param", "crm_get_customer(id=")
+        ),
         (ToolCall(id="c", name="crm_get_customers", arguments={}), 0, ["crm_get_customers", "crm_get_customer."]),
         (ToolCall(id="c", name="zzz", arguments={}), 0, ["crm_get_customer, crm_add_note"]),
         (ToolCall(id="c", name="crm_get_customer", arguments={}), 2, ["2 calls at most"]),
