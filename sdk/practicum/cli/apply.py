@@ -14,6 +14,7 @@ from practicum.cli.applying import Applying, Course, Ended, State
 from practicum.cli.declared import declared_in
 from practicum.cli.differences import name_of, show_plan
 from practicum.cli.exits import FAILED, INTERRUPTED
+from practicum.cli.exporting import write_down
 from practicum.cli.gateways import Gateways
 from practicum.cli.output import JsonOption, remark, say, show_json
 from practicum.contracts.base import Value
@@ -26,7 +27,8 @@ EPILOG = (
     "**Exit status:** of a dry run 0 where nothing differs and 1 where something does; else 1 where a breaking change "
     "waits for a decision or nobody confirmed, and 130 where it was interrupted.\n\n"
     "**Keys:** the main tenant's is that of the environment; every other tenant names the place of its own.\n\n"
-    "**Examples:**\n\n`practicum apply practicum.yaml --dry-run`\n\n`practicum apply practicum.yaml --yes`"
+    "**Examples:**\n\n`practicum apply practicum.yaml --dry-run`\n\n`practicum apply practicum.yaml --yes`\n\n"
+    "`practicum apply now/practicum.yaml --show`"
 )
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ONE_WISH_SECONDS = 1.0
@@ -59,9 +61,17 @@ def apply(
     accept_breaking: Annotated[
         bool, typer.Option("--accept-breaking", help="Put changes of documents in force that break calls.")
     ] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Write the file: what the gateway is now, for the main tenant.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a gateway differs in from a declaration, ask, and make it so."""
+    if show:
+        if dry_run or yes or prune or accept_breaking:
+            raise typer.BadParameter("It writes the file and applies nothing.", param_hint="--show")
+        write_down(file, as_json=as_json)
+        return
     folder, tenants = declared_in(file)
     tenants = tuple(sorted(tenants, key=lambda wanted: wanted.name != MAIN))  # its key makes the others
     with Gateways(folder) as gateways:

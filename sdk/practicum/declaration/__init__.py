@@ -1,5 +1,6 @@
 """Declarations: a file that says what a gateway should be, and what it differs in from the one that is. Pure."""
 
+from practicum.declaration.export import Exported, exported
 from practicum.declaration.faults import Faults, Source
 from practicum.declaration.form import Reader, WantedTenant, WantedWebhook, wanted_of
 from practicum.declaration.plan import Present, held_by, planned, rule_change
@@ -9,6 +10,7 @@ from practicum.declaration.steps import Do, Left, Plan, Step, What
 __all__ = [
     "HOLD",
     "Do",
+    "Exported",
     "Faults",
     "Left",
     "Plan",
@@ -22,6 +24,7 @@ __all__ = [
     "What",
     "change_of",
     "denied_by",
+    "exported",
     "held_by",
     "holding_back",
     "planned",

@@ -16,6 +16,7 @@ import pytest
 from practicum.cli.services.installed import missing_of
 from practicum.client import Practicum
 from practicum.contracts.access import Outcome, Rule, RuleSet
+from practicum.contracts.models import ModelSpec, Provider
 from practicum.errors import ConflictError
 from tests.mcp_shop import McpShop
 from tests.sdk.cli.conftest import Shown, Types
@@ -131,6 +132,37 @@ def test_the_example_is_applied_whole_and_a_second_time_changes_nothing(apply: T
     os.environ |= {"PRACTICUM_API_KEY": ADMIN, "SALES_KEY": "prk_sales.canary-unknown"}
     unknown = apply("--dry-run")
     assert (unknown.status, "Of the tenant 'sales', the key: " in unknown.err) == (4, True)
+
+
+def test_what_is_there_is_written_down_and_applies_without_a_change(
+    apply: Types, practicum: Types, tmp_path: Path, url: str
+) -> None:
+    assert apply("--yes").status in {0, 2}  # another test may have applied it, and made the tenant sales
+    with Practicum(url, ADMIN) as client:
+        client.models.register(
+            ModelSpec(alias="local", provider=Provider.LITELLM, target="ollama/x", system="Be brief.")
+        )
+        client.webhooks.add("chat", "http://127.0.0.1:9/hook?secret=canary-hook", private_network=True)
+    file = tmp_path / "now" / "practicum.yaml"
+    shown = practicum("apply", str(file), "--show", "--json")
+    assert shown.status == 0, shown.err
+    places = shown.json["places"]
+    assert set(places) == {"CRM_VALUE", "ERP_TOKEN", "MINI_API_KEY", "CHAT_URL"}
+    os.environ |= {
+        "CRM_VALUE": CANARIES["CRM_API_KEY"],
+        "MINI_API_KEY": CANARIES["OPENAI_API_KEY"],
+        "CHAT_URL": "http://127.0.0.1:9/other",
+    }
+    text = "".join(path.read_text() for path in file.parent.rglob("*.*") if path.is_file())
+    assert "canary" not in text + shown.out
+    looked = practicum("apply", str(file), "--dry-run", "--prune", "--json")
+    assert (looked.status, looked.json["steps"]) == (0, []), looked.err + looked.out
+    again = practicum("apply", str(file), "--show")
+    assert (again.status, "is there already" in again.err) == (2, True)
+    assert practicum("apply", str(file), "--show", "--yes").status == 2
+    with Practicum(url, ADMIN) as client:
+        client.models.remove("local")
+        client.webhooks.remove("chat")
 
 
 def test_only_what_changed_is_sent_and_what_breaks_calls_waits(folder: Path, url: str, apply: Types) -> None:
