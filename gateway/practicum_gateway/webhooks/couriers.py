@@ -141,7 +141,8 @@ class Couriers:
                     logger.warning("messages of webhook '%s' wait: %s", courier.receiver.name, type(error).__name__)
                     seconds = self._trouble
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(courier.bell.wait(), seconds)
+                    async with asyncio.timeout(seconds):  # wait_for may lose that it is told to stop as the bell rings
+                        await courier.bell.wait()
 
     async def _round(self, courier: _Courier, sender: Sender) -> float:
         """Carry what is due; says how many seconds nothing will be."""
