@@ -19,7 +19,7 @@ from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.migrate import migrate
 from tests.gateway.shop import SECRET, Shop, create_shop
-from tests.postgres import PostgresServer
+from tests.postgres import Copies, PostgresServer
 from tests.serving import on_this_loop
 
 Serve = Callable[[ASGIApp], contextlib.AbstractAsyncContextManager[str]]
@@ -64,12 +64,11 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def migrated_postgres(postgres: PostgresServer) -> Generator[PostgresServer]:
+def migrated_postgres(postgres: PostgresServer) -> Copies:
     """The same on PostgreSQL, by the name `migrated`."""
     postgres.run("createdb", "migrated")
     _migrate(postgres.url("migrated"))
-    yield postgres
-    postgres.run("dropdb", "migrated")
+    return Copies(postgres, "migrated")
 
 
 @pytest.fixture
@@ -90,8 +89,8 @@ def store_url(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> 
         copied = shutil.copy(request.getfixturevalue("migrated_file"), tmp_path)
         yield f"sqlite+aiosqlite:///{copied}"
         return
-    server: PostgresServer = request.getfixturevalue("migrated_postgres")
-    with server.database("migrated") as url:
+    copies: Copies = request.getfixturevalue("migrated_postgres")
+    with copies.database() as url:
         yield url
 
 
