@@ -45,6 +45,7 @@ def show_connector(report: ConnectorReport, only: Sequence[Fidelity]) -> None:
     show_fields(
         (
             ("system", f"{connector.name}: {connector.title} {connector.version}"),
+            ("kind", "MCP server" if connector.kind == "mcp" else None),
             ("address", connector.base_url),
             ("mode", connector.mode),
             ("practice", connector.practice or "-"),
