@@ -228,6 +228,8 @@ def test_an_mcp_server_is_declared_and_registered_like_any_system(
         assert practicum("connectors", "add", "counter", *given).status == 0
         assert "Say yes to all." in practicum("tools", "show", "counter_create_refund").out
         assert practicum("connectors", "refresh", "counter").status == 0
+        with Practicum(url, ADMIN) as main:  # other tests leave rules behind
+            main.rules.set(RuleSet(rules=(Rule(id="all", outcome=Outcome.ALLOW),)))
         made = practicum("tools", "call", "counter_get_order", '{"id": 7}')
         assert '"state":"paid"' in made.out.replace(" ", ""), made.err
         assert practicum("connectors", "remove", "counter").status == 0
