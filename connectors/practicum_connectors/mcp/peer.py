@@ -217,6 +217,9 @@ class Peer:
         return Answer(exchange, message)
 
     def _odd(self, response: HttpResponse) -> str:
+        """Why what came back with success is no answer."""
+        if len(response.body) >= self.site.sender.max_response_bytes:
+            return f"The MCP server at {self.site.base_url} answered with more bytes than are read of an answer."
         if response.media_type == "text/event-stream" and not response.complete:
             return f"The MCP server at {self.site.base_url} began a stream and gave no answer in it."
         kind = response.media_type or "nothing"
