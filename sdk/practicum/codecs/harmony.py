@@ -28,11 +28,8 @@ _SYSTEM = """Reasoning: medium
 
 # Valid channels: analysis, commentary, final. Each message names its channel."""
 _CALLS = "\nCalls of tools go to the commentary channel: 'functions'."
-_MESSAGE = re.compile(
-    r"(?:<\|start\|>assistant)?(?P<header>(?:(?!<\|message\|>|<\|start\|>).)*)<\|message\|>"
-    r"(?P<body>(?:(?!<\|end\|>|<\|call\|>|<\|return\|>|<\|start\|>).)*)(?:<\|end\|>|<\|call\|>|<\|return\|>)?",
-    re.DOTALL,
-)
+_START, _BODY = "<|start|>", "<|message|>"
+_SIGN = re.compile(r"<\|(?:start|message|end|call|return)\|>")
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)")
 _RECIPIENT = re.compile(r"\bto=([^\s<]+)")
 _HALF_A_MARK = re.compile(r"<(?:\|\w*\|?)?\Z")
@@ -153,14 +150,24 @@ class Harmony(Family):
 
 
 def _parts(text: str) -> Iterator[_Part | str]:
-    position = 0
-    for found in _MESSAGE.finditer(text):
-        if found.start() > position:
-            yield text[position : found.start()]
-        yield _Part(found[0], found["header"], found["body"])
-        position = found.end()
-    if position < len(text):
-        yield text[position:]
+    """The messages of a turn, the last perhaps not whole, and what stands between them."""
+    begin, body = 0, None
+    header = ""
+    for sign in _SIGN.finditer(text):
+        if body is None and sign[0] == _BODY:
+            header, body = text[begin : sign.start()].removeprefix(_START).removeprefix("assistant"), sign.end()
+        elif sign[0] != _BODY:
+            # A start belongs to what follows, any other sign to what it ends.
+            end = sign.start() if sign[0] == _START else sign.end()
+            if body is not None:
+                yield _Part(text[begin:end], header, text[body : sign.start()])
+            elif text[begin : sign.start()]:
+                yield text[begin : sign.start()]
+            begin, body = end, None
+    if body is not None:
+        yield _Part(text[begin:], header, text[body:])
+    elif text[begin:]:
+        yield text[begin:]
 
 
 def _call(part: _Part) -> Found:
