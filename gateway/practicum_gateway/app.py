@@ -375,10 +375,10 @@ def _app(house: House, lifespan: Lifespan[FastAPI] | None = None, drain: Drain |
         ],
     )
     app.state.readiness, app.state.survey = Readiness(drain), Survey(house.telemetry)
+    endpoint = McpEndpoint(origins=settings.mcp_origins, most=settings.body_bytes)
+    app.router.routes.append(Route(MCP_PATH, endpoint))  # first: the others are looked at in turn
     # The routes as they are: to include their routers would make each anew, a tenth of a second of the first requests.
     app.router.routes.extend(route for router in ROUTERS for route in router.routes)
-    endpoint = McpEndpoint(origins=settings.mcp_origins, most=settings.body_bytes)
-    app.router.routes.append(Route(MCP_PATH, endpoint))
     describe_problems(app)
     return app
 

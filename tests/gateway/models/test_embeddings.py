@@ -16,6 +16,7 @@ from practicum_gateway.models.router import Models
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.vault import Vault, new_key
 from tests.gateway.embedding_server import EmbeddingServer, embedding_server
+from tests.gateway.models.broken import broken_server
 
 
 @pytest.fixture
@@ -87,6 +88,18 @@ async def test_a_server_that_is_down_is_one_clear_error(
         await embeddings.vectors(alias, ["refund"])
     server.down = False
     assert await embeddings.vectors(alias, ["refund"])
+
+
+async def test_a_server_that_says_nothing_is_given_up_on(registry: Registry) -> None:
+    provider = LitellmProvider()
+    models = Models(registry, {Provider.LITELLM: provider}, NoOpTracer(), seconds=0.1)
+    with broken_server() as silent:
+        silent.way = "silent"
+        spec = ModelSpec(alias="mute", provider=Provider.LITELLM, target="openai/vectors", base_url=f"{silent.url}/v1")
+        await registry.put(spec, by="ann")
+        with pytest.raises(ModelProviderError, match=r"did not answer within 0.1 s"):
+            await models.embed("mute", ["hello"])
+    await provider.close()
 
 
 async def test_a_model_that_is_not_there_is_not_found(embeddings: Embeddings) -> None:
