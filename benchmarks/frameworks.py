@@ -33,8 +33,8 @@ from benchmarks.peers import registration
 from benchmarks.runners import PYTHONS, Runner, runner
 from benchmarks.services import Service, free_port, running
 
-FLAT = 0.5
-"""Megabytes a minute that the gateway may grow by at the end of ten minutes."""
+FLAT = 1.0
+"""Megabytes a minute that the gateway may grow by in the last third; what it remembers of a thousand episodes fills up."""
 _SAMPLE_SECONDS = 2.0
 _RULES = {"rules": [{"id": "orders", "tools": ["orders.*"], "outcome": "allow"}]}
 _ROWS = ("episodes", "model_calls", "invocations", "events", "audit", "keys", "messages", "artifacts")

@@ -126,7 +126,7 @@ class StreamOptions(Read):
 class PlainText(Read):
     """An answer in words, which is what every model gives by itself."""
 
-    type: Literal["text"] = "text"
+    type: Literal["text"]
 
 
 class AnyObject(Read):
@@ -180,7 +180,7 @@ class ChatRequest(Read):
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: Literal["auto", "none", "required"] | NamedTool = "auto"
     parallel_tool_calls: bool = True
-    response_format: PlainText | AnyObject | FittingObject = Field(default=PlainText(), discriminator="type")
+    response_format: PlainText | AnyObject | FittingObject = Field(default=PlainText(type="text"), discriminator="type")
     reasoning_effort: Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")] | None = None
     stop: str | Annotated[tuple[str, ...], Field(max_length=4)] | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)

@@ -75,9 +75,11 @@ class Told(Read):
     status: str | None = None
 
 
-def _kind(item: Any) -> str:
+def _kind(item: Any) -> str | None:
     """Of which kind an item is: one without a type is a message."""
-    return str(cast("JsonObject", item).get("type") or "message") if isinstance(item, dict) else str(item.type)
+    if isinstance(item, dict):
+        return str(cast("JsonObject", item).get("type") or "message")
+    return getattr(item, "type", None)
 
 
 Item = Annotated[
@@ -123,7 +125,7 @@ class FittingText(Read):
 class TextForm(Read):
     """The form of the answer's text."""
 
-    format: Annotated[PlainText | AnyObject | FittingText, Field(discriminator="type")] = PlainText()
+    format: Annotated[PlainText | AnyObject | FittingText, Field(discriminator="type")] = PlainText(type="text")
     verbosity: Literal["medium"] | None = None
 
 
@@ -146,7 +148,7 @@ class ResponsesRequest(Read):
     """
 
     model: str
-    input: str | tuple[Item, ...]
+    input: str | Annotated[tuple[Item, ...], Field(min_length=1)]
     instructions: str | None = None
     tools: tuple[FunctionTool, ...] = ()
     tool_choice: Literal["auto", "none", "required"] | ChosenTool = "auto"

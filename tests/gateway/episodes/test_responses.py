@@ -140,6 +140,7 @@ REFUSED: list[tuple[JsonObject, str]] = [
     ({"conversation": "conv_1"}, "conversation"),
     ({"background": True}, "background"),
     ({"input": []}, "input"),
+    ({"input": [[None]]}, "input"),
     ({"input": [{"type": "item_reference", "id": "x"}]}, "item_reference"),
     ({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, "image_url"),
     ({"tools": [{"type": "web_search"}]}, "tools"),
