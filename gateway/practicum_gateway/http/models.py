@@ -105,6 +105,8 @@ async def declared(alias: str, house: Services, caller: Caller) -> Declared:
     said: JsonObject = json.loads(kept.spec.model_dump_json(exclude={"alias", "api_key"}, exclude_defaults=True))
     if said["provider"] == Provider.LITELLM:
         del said["provider"]  # which a declaration takes it for
+    if kept.fallbacks:
+        said["fallbacks"] = [*kept.fallbacks]
     return Declared(name=alias, said=said if kept.api_key is None else said | {"api_key": hidden(kept.api_key)})
 
 

@@ -108,6 +108,8 @@ class Applying:
             self._put_rules(client, step, plan)
         elif step.what is What.MODEL:
             self._model(client, step)
+        elif step.what is What.FALLBACKS:
+            client.models.fallbacks(step.name, self._wanted[step.tenant].fallbacks[step.name])
         elif step.what is What.WEBHOOK:
             self._webhook(client, step)
         elif step.do is Do.REMOVE:

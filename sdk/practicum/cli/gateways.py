@@ -87,6 +87,7 @@ class Gateways:
             else frozenset(),
             issuers={each.name: each for each in client.issuers.list()} if wanted.issuers is not None else {},
             models=models,
+            fallbacks={alias: client.models.get(alias).fallbacks for alias in wanted.fallbacks if models[alias].known},
             model_names=frozenset(client.models.list()) if wanted.models is not None else frozenset(),
             webhooks={each.name: each for each in client.webhooks.list()} if wanted.webhooks is not None else {},
             idle=frozenset(

@@ -1,7 +1,7 @@
 """What a declaration may say, and the registrations that it stands for."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue
@@ -11,6 +11,7 @@ from practicum.contracts.base import JsonObject, Name, Value
 from practicum.contracts.connectors import ConnectorLimits, ConnectorSpec, PracticeSpec
 from practicum.contracts.issuers import Issuer
 from practicum.contracts.models import ExampleSet, ModelSpec, Sampling
+from practicum.contracts.routing import Fallbacks
 from practicum.contracts.webhooks import WebhookRequest
 from practicum.declaration.faults import Faults, Path, Source
 from practicum.declaration.references import CREDENTIALS, followed, is_place
@@ -73,6 +74,7 @@ _FORMS = (
     Budget,
     Issuer,
     ModelSpec,
+    Fallbacks,
     Sampling,
     ExampleSet,
 )
@@ -104,6 +106,7 @@ class WantedTenant:
         budgets: what may be spent.
         issuers: whose tokens are taken.
         models: its models.
+        fallbacks: by alias, who answers where its model cannot; an alias that is not there is not spoken of.
         webhooks: who is told of its approvals.
     """
 
@@ -115,6 +118,7 @@ class WantedTenant:
     budgets: tuple[Budget, ...] | None = None
     issuers: tuple[Issuer, ...] | None = None
     models: tuple[ModelSpec, ...] | None = None
+    fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     webhooks: tuple[WantedWebhook, ...] | None = None
 
 
@@ -163,6 +167,7 @@ class _Reading:
             budgets=budgets,
             issuers=_all(said.issuers, self._named(Issuer, "issuers", "name", said.issuers or {})),
             models=_all(said.models, self._models(said.models or {})),
+            fallbacks=dict(self._fallbacks(said.models or {})),
             webhooks=_all(said.webhooks, self._webhooks(said.webhooks or {})),
         )
 
@@ -201,8 +206,15 @@ class _Reading:
         for name, given in said.items():
             at = (*self._at, "models", name)
             key = {"api_key": self._followed(given["api_key"], (*at, "api_key"))} if "api_key" in given else {}
-            opened[name] = {"provider": "litellm"} | given | key
+            opened[name] = {"provider": "litellm"} | {each: given[each] for each in given if each != "fallbacks"} | key
         yield from self._named(ModelSpec, "models", "alias", opened)
+
+    def _fallbacks(self, said: dict[str, JsonObject]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for name, given in said.items():
+            if "fallbacks" in given:
+                fields: JsonObject = {"fallbacks": given["fallbacks"]}
+                made = self._faults.made(Fallbacks, fields, self._source, (*self._at, "models", name))
+                yield name, () if made is None else made.fallbacks
 
     def _webhooks(self, said: dict[str, _WebhookForm]) -> Iterator[WantedWebhook | None]:
         for name, given in said.items():

@@ -37,6 +37,7 @@ class Present:
         issuers: all, by name.
         models: how each declared model compares.
         model_names: all aliases.
+        fallbacks: of each alias that the declaration speaks of, who answers where its model cannot.
         promoted: aliases that name what somebody promoted or rolled back to.
         webhooks: all, by name.
         idle: tool patterns of the declared rules and budgets that no tool there fits.
@@ -49,6 +50,7 @@ class Present:
     issuers: dict[str, Issuer] = field(default_factory=dict[str, Issuer])
     models: dict[str, ModelComparison] = field(default_factory=dict[str, ModelComparison])
     model_names: frozenset[str] = frozenset()
+    fallbacks: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     promoted: frozenset[str] = frozenset()
     webhooks: dict[str, Webhook] = field(default_factory=dict[str, Webhook])
     idle: frozenset[str] = frozenset()
@@ -96,6 +98,7 @@ class _Planning:
         tenant = () if present.exists else (self._step(What.TENANT, wanted.name, Do.CREATE),)
         connectors = [found for spec in wanted.connectors or () if (found := self._connector(spec))]
         models = [found for spec in _embedders_first(wanted.models or ()) if (found := self._model(spec))]
+        fallbacks = [*self._fallbacks()]
         issuers = [found for issuer in wanted.issuers or () if (found := self._issuer(issuer))]
         webhooks = [found for webhook in wanted.webhooks or () if (found := self._webhook(webhook))]
         rules = [*self._rules()]
@@ -110,7 +113,7 @@ class _Planning:
         gone = [step for step in gone if step.what is not What.ISSUER]
         left = () if prune else extra
         return Plan(
-            steps=(*tenant, *shut_out, *hold, *connectors, *models, *rules, *issuers, *webhooks, *gone),
+            steps=(*tenant, *shut_out, *hold, *connectors, *models, *fallbacks, *rules, *issuers, *webhooks, *gone),
             left=(*left, *self._promoted(), *self._stray(step.name for step in connectors)),
         )
 
@@ -150,6 +153,13 @@ class _Planning:
             return step.model_copy(update={"do": Do.ADD_VERSION, "fields": found.fields})
         moved = () if named or found.version is None else differences(found.names, found.version, "names")
         return step.model_copy(update={"do": Do.CHANGE, "fields": (*found.fields, *moved)})
+
+    def _fallbacks(self) -> Iterator[Step]:
+        for alias, wanted in self._wanted.fallbacks.items():
+            before = [*self._present.fallbacks.get(alias, ())]
+            if before != [*wanted]:
+                told = Difference(where="fallbacks", before=[*before], after=[*wanted])
+                yield self._step(What.FALLBACKS, alias, Do.CHANGE).model_copy(update={"fields": (told,)})
 
     def _issuer(self, issuer: Issuer) -> Step | None:
         known = self._present.issuers.get(issuer.name)

@@ -15,6 +15,8 @@ class What(StrEnum):
     RULES = "rules"
     ISSUER = "issuer"
     MODEL = "model"
+    FALLBACKS = "fallbacks"
+    """Who answers where the model of an alias cannot."""
     WEBHOOK = "webhook"
 
 

@@ -142,6 +142,7 @@ def test_what_is_there_is_written_down_and_applies_without_a_change(
         client.models.register(
             ModelSpec(alias="local", provider=Provider.LITELLM, target="ollama/x", system="Be brief.")
         )
+        client.models.fallbacks("mini", ["local"])
         client.webhooks.add("chat", "http://127.0.0.1:9/hook?secret=canary-hook", private_network=True)
     file = tmp_path / "now" / "practicum.yaml"
     shown = practicum("apply", str(file), "--show", "--json")
@@ -157,6 +158,14 @@ def test_what_is_there_is_written_down_and_applies_without_a_change(
     assert "canary" not in text + shown.out
     looked = practicum("apply", str(file), "--dry-run", "--prune", "--json")
     assert (looked.status, looked.json["steps"]) == (0, []), looked.err + looked.out
+    fewer = file.with_name("fewer.yaml")
+    fewer.write_text(file.read_text().replace("fallbacks:\n        - local\n", "fallbacks: []\n"))
+    assert told(practicum("apply", str(fewer), "--dry-run", "--json")) == ["change fallbacks mini"]
+    assert practicum("apply", str(fewer), "--yes").status == 0
+    assert practicum("apply", str(fewer), "--dry-run").status == 0
+    fewer.write_text(file.read_text().replace("- local\n", "- [local]\n"))
+    wrong = practicum("apply", str(fewer), "--dry-run")
+    assert (wrong.status, "tenants.main.models.mini.fallbacks" in wrong.err) == (2, True)
     again = practicum("apply", str(file), "--show")
     assert (again.status, "is there already" in again.err) == (2, True)
     assert practicum("apply", str(file), "--show", "--yes").status == 2
