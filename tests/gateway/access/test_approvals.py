@@ -163,6 +163,7 @@ async def test_an_ended_episode_withdraws_its_questions(approvals: Approvals) ->
     mine = await asked(approvals, replace(QUESTION, scope="episode:e1", episode="e1", step=0, call=0))
     other = await asked(approvals, replace(QUESTION, scope="episode:e2", episode="e2", step=0, call=0))
     await approvals.cancel_of_episode("e1")
+    assert approvals.meter.approvals.families()[0].points == {("asked",): 2.0, ("cancelled",): 1.0}
     assert (await approvals.get(mine.id)).status is ApprovalStatus.CANCELLED
     assert [one.id for one in await approvals.list(episode="e2")] == [other.id]
     assert (await approvals.get(other.id)).status is ApprovalStatus.PENDING

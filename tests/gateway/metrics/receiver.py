@@ -75,6 +75,16 @@ class Receiver:
             for metric in s.metrics
         }
 
+    def counted(self, name: str) -> list[dict[str, str]]:
+        """Attributes of each point of a metric, as it was told last."""
+        told: list[dict[str, str]] = []
+        for sent in self.metrics:
+            for metric in (m for r in sent.resource_metrics for s in r.scope_metrics for m in s.metrics):
+                if metric.name == name:
+                    points = (*metric.sum.data_points, *metric.histogram.data_points)
+                    told = [{each.key: each.value.string_value for each in point.attributes} for point in points]
+        return told
+
 
 def attributes(span: Span) -> dict[str, str]:
     """The texts among a span's attributes."""

@@ -104,6 +104,9 @@ async def test_one_trace_from_the_app_to_the_system(
     assert any(trace in headers.get("traceparent", "") for headers in shop.seen)
 
     assert {"practicum.tool.calls", "gen_ai.client.token.usage", "gen_ai.invoke_agent.duration"} <= taken.measured()
+    for name in ("gen_ai.client.token.usage", "gen_ai.invoke_agent.duration", "practicum.episodes.ended"):
+        assert {(point["tenant"], point["domain"]) for point in taken.counted(name)} == {("main", "shop")}, name
+    assert {point["gen_ai.tool.name"] for point in taken.counted("gen_ai.execute_tool.duration")} == {"shop_add_note"}
     assert {"practicum.model.retries", "practicum.episodes.ended"} <= taken.measured()
     assert "a line of the log" in str(taken.logs)
     assert [words for words in NOT_TOLD if words in taken.everything] == []
