@@ -3,7 +3,8 @@
 from collections import OrderedDict
 from typing import cast
 
-from sqlalchemy import Table, bindparam, select
+from sqlalchemy import Table, Text, bindparam, select
+from sqlalchemy import cast as cast_to
 
 from practicum.contracts.messages import Message
 from practicum.contracts.tools import CallStatus, Observation
@@ -15,7 +16,11 @@ from practicum_gateway.store.prepared import Prepared
 from practicum_gateway.store.record_tables import MessageRow
 
 _LINES = cast("Table", MessageRow.__table__)
-_ALL = select(*(column for column in _LINES.c if column.key != "episode")).where(_LINES.c.episode == bindparam("of"))
+_DOCUMENTS = ("message", "observation")
+_ALL = select(
+    *(column for column in _LINES.c if column.key not in ("episode", *_DOCUMENTS)),
+    *(cast_to(_LINES.c[name], Text).label(name) for name in _DOCUMENTS),  # as text, so that only what is new is read
+).where(_LINES.c.episode == bindparam("of"))
 _FROM = Prepared(_ALL.where(_LINES.c.position >= bindparam("at")).order_by(_LINES.c.position))
 _OF_STEP = Prepared(_ALL.where(_LINES.c.step == bindparam("at")).order_by(_LINES.c.position))
 _OWN = (CallStatus.OK, CallStatus.ERROR, CallStatus.DENIED)

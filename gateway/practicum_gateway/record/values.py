@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from json import dumps
+from json import dumps, loads
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -23,7 +23,7 @@ from practicum.contracts.messages import Message
 from practicum.contracts.models import Sampling, reference
 from practicum.contracts.tools import CallStatus, Observation, Tool
 from practicum_gateway.store.prepared import Written
-from practicum_gateway.store.record_tables import EpisodeRow, MessageRow
+from practicum_gateway.store.record_tables import EpisodeRow
 
 _PATTERNS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
 _LABELS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
@@ -169,16 +169,16 @@ def episode_of(row: EpisodeRow | Row[Any]) -> Episode:
     )
 
 
-def line_of(row: MessageRow | Row[Any]) -> Line:
-    """The transcript line a row holds."""
+def line_of(row: Any) -> Line:
+    """The transcript line a row holds, its documents as text."""
     return Line(
         position=row.position,
-        message=Message.model_validate(row.message),
+        message=Message.model_validate(loads(row.message)),
         created=row.created,
         step=row.step,
         call=row.call,
         status=None if row.status is None else CallStatus(row.status),
-        observation=None if row.observation is None else Observation.model_validate(row.observation),
+        observation=None if row.observation is None else Observation.model_validate(loads(row.observation)),
     )
 
 
