@@ -28,7 +28,7 @@ from benchmarks.gateway import Promise
 from benchmarks.load import Plan, Request, Seen
 from benchmarks.model import FIRST
 from benchmarks.peers import EXPECTED, FLOOR, RULES, Way, registration, system
-from benchmarks.services import Service, free_port, interpreter, load, running
+from benchmarks.services import Service, ahead_of_all, free_port, interpreter, load, running
 
 LITELLM = "litellm[proxy]==1.108.7"
 MANY = 64
@@ -172,22 +172,9 @@ def gateway(asked: Service, folder: Path, provider: str) -> Generator[ChatWay]:
 _NOTHING = Seen(median=0.0, p95=0.0, wall_seconds=0.0, calls=1)
 
 
-@contextlib.contextmanager
-def _ahead(*services: Service) -> Generator[None]:
-    """Let services, and the load generators that are started meanwhile, go ahead of everything else on the machine."""
-    for service in services:
-        for task in Path(f"/proc/{service.process.pid}/task").iterdir():
-            os.sched_setscheduler(int(task.name), os.SCHED_RR, os.sched_param(1))
-    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    try:
-        yield
-    finally:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-
-
 def measured(opened: AbstractContextManager[ChatWay], asked: Service, calls: int, *, ahead: bool = False) -> Measured:
     """One turn."""
-    with opened as way, _ahead(asked, way.service) if ahead else contextlib.nullcontext():
+    with opened as way, ahead_of_all(asked, way.service) if ahead else contextlib.nullcontext():
         alone, alone_cpu = _loaded(way, way.requests(1), 1, calls // 2)
         many, many_cpu = _loaded(way, way.requests(MANY), MANY, calls)
         if way.streams is None:

@@ -1,6 +1,6 @@
 """What a tool call costs through the gateway, against the peers in the same run: the same system on loopback.
 
-    python -m benchmarks.gateway [--runs 3] [--calls 600] [--fastmcp PYTHON] [--contextforge PYTHON]
+    python -m benchmarks.gateway [--runs 3] [--calls 600] [--fastmcp PYTHON] [--contextforge PYTHON] [--ahead]
 
 Every service is a fresh process, the ways to the system are measured in turns, and the load generator, a process of its
 own too, speaks HTTP with next to no work of its own: no peer's client is measured. Through the gateway all is on: an
@@ -13,6 +13,7 @@ if a promise is missed.
 """
 
 import argparse
+import contextlib
 import os
 import statistics
 import sys
@@ -24,7 +25,7 @@ from pathlib import Path
 from benchmarks import peers
 from benchmarks.load import Plan, Seen
 from benchmarks.peers import EXPECTED, Way, system
-from benchmarks.services import Service, interpreter, load
+from benchmarks.services import Service, ahead_of_all, interpreter, load
 
 MANY, MOST = 64, 200
 _WARM = 100
@@ -76,9 +77,11 @@ class Promise:
         return f"{self.what:66} {got:>12}   {f'{limit} {self.unit}'.strip():16} {verdict}"
 
 
-def measured(opened: AbstractContextManager[Way], calls: int, *, memory: bool = False) -> Measured:
+def measured(
+    opened: AbstractContextManager[Way], asked: Service, calls: int, *, memory: bool = False, ahead: bool = False
+) -> Measured:
     """One turn."""
-    with opened as way:
+    with opened as way, ahead_of_all(asked, way.service) if ahead else contextlib.nullcontext():
         alone, alone_cpu = _loaded(way, 1, calls // 4)
         many, many_cpu = _loaded(way, MANY, calls)
         held = None
@@ -97,7 +100,7 @@ def _loaded(way: Way, connections: int, calls: int) -> tuple[Seen, float]:
 
 
 def turn(
-    asked: Service, folder: Path, calls: int, fastmcp: str | None, contextforge: str | None
+    asked: Service, folder: Path, calls: int, fastmcp: str | None, contextforge: str | None, *, ahead: bool
 ) -> dict[str, Measured]:
     """Every way once."""
     (folder / "theirs").mkdir()
@@ -111,7 +114,7 @@ def turn(
         ways["FastMCP"] = peers.fastmcp(asked, fastmcp)
     if contextforge is not None:
         ways["ContextForge"] = peers.contextforge(asked, contextforge, folder / "theirs")
-    return {name: measured(way, calls, memory=name == "Practicum") for name, way in ways.items()}
+    return {name: measured(way, asked, calls, memory=name == "Practicum", ahead=ahead) for name, way in ways.items()}
 
 
 def show(turns: list[dict[str, Measured]]) -> None:
@@ -171,6 +174,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=600, help=f"with {MANY} at a time; a quarter of it one at a time")
     parser.add_argument("--fastmcp", metavar="PYTHON", help=f"an interpreter that has {peers.FASTMCP}")
     parser.add_argument("--contextforge", metavar="PYTHON", help=f"an interpreter that has {peers.CONTEXTFORGE}")
+    parser.add_argument("--ahead", action="store_true", help="what is measured goes ahead of all else; needs root")
     given = parser.parse_args()
     turns: list[dict[str, Measured]] = []
     with (
@@ -179,7 +183,7 @@ def main() -> int:
     ):
         for _ in range(given.runs):
             with tempfile.TemporaryDirectory() as folder, system() as one:
-                turns.append(turn(one, Path(folder), given.calls, fastmcp, contextforge))
+                turns.append(turn(one, Path(folder), given.calls, fastmcp, contextforge, ahead=given.ahead))
     cores, busy = os.cpu_count(), os.getloadavg()[0]
     print(f"{given.runs} turns, {given.calls} calls each; {cores} cores, on which {busy:.1f} programs ran at the end\n")
     show(turns)
