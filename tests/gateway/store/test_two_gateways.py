@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import select
 
 from practicum_gateway.settings import Settings
+from practicum_gateway.store.catalogue_tables import ConnectorRow
+from practicum_gateway.store.engine import Store
 from tests.gateway.conftest import served, spec_of, until
 from tests.gateway.process import Process, gateway_process, log_of, start
 from tests.gateway.shop import SECRET, Shop
@@ -78,6 +81,17 @@ async def within(seconds: float, holds: Callable[[], Awaitable[bool]]) -> None:
     while not await holds():
         assert time.monotonic() < ends, "what was changed through one does not hold at the other"
         await asyncio.sleep(0.02)
+
+
+async def key_of_credential(settings: Settings, connector: str) -> str:
+    """Under which key the credential of a connector is sealed."""
+    store = Store(settings.url)
+    sealed = await store.look(
+        lambda at: at.scalar(select(ConnectorRow.credential).where(ConnectorRow.name == connector))
+    )
+    await store.close()
+    assert sealed is not None
+    return sealed.split(":")[1]
 
 
 async def follow(one: Process, other: Process) -> None:
@@ -161,10 +175,12 @@ async def test_what_is_changed_through_one_holds_at_the_other(
 
         await within(2, is_gone)
 
-        # the key that seals: what the other seals from then on opens here
-        assert (await exchanging).status_code == 200
+        # the key that seals: the other seals under it from then on
+        exchanged = await exchanging
+        assert exchanged.status_code == 200
         spec = spec_of(shop, "store").model_dump(mode="json", exclude_none=True)
         assert (await other.client.post("/v1/connectors", json=spec)).status_code == 201
+        assert await key_of_credential(settings, "store") == exchanged.json()["key_id"]
 
         async def is_read() -> bool:
             read = await one.client.post("/v1/tools/store_get_order/call", json={"arguments": {"order": 7}})
