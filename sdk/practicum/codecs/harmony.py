@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from practicum.codecs.codec import Piece
 from practicum.codecs.family import Family, Opening, control
-from practicum.codecs.reading import Found, as_object, decoded, written
+from practicum.codecs.reading import Found, as_object, decoded, value_at, written
 from practicum.codecs.typescript import namespace
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.tools import Tool
@@ -38,7 +38,7 @@ _HEADER = re.compile(r"\s*(?:<\|start\|>|<\|channel\|>|to=)")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A message within a turn."""
+    """A message within a turn; what might be half of the mark that ends it is no part of its body."""
 
     text: str
     header: str
@@ -70,12 +70,13 @@ class Harmony(Family):
         shown: list[str] = []
         for part in _parts(text):
             if isinstance(part, str):
-                shown.append("" if _HEADER.match(part) or "<|start|>".startswith(part.lstrip()[:9]) else part)
+                loose = _HALF_A_MARK.sub("", part)
+                shown.append("" if _HEADER.match(part) or "to=".startswith(loose.strip()) else loose)
             elif part.recipient:
                 break
             elif not part.thought:
                 shown.append(part.body)
-        return _HALF_A_MARK.sub("", "".join(shown)).strip()
+        return "".join(shown).strip()
 
     def _opening(self, system: str, tools: Sequence[Tool], rest: Sequence[Message]) -> Opening:
         told = _message("system", _SYSTEM + (_CALLS if tools else ""))
@@ -152,10 +153,13 @@ class Harmony(Family):
 def _parts(text: str) -> Iterator[_Part | str]:
     """The messages of a turn, the last perhaps not whole, and what stands between them."""
     begin, body = 0, None
-    header = ""
+    header, inner = "", 0
     for sign in _SIGN.finditer(text):
+        if sign.start() < inner:
+            continue
         if body is None and sign[0] == _BODY:
             header, body = text[begin : sign.start()].removeprefix(_START).removeprefix("assistant"), sign.end()
+            inner = _end_of_arguments(text, body) if _RECIPIENT.search(header) else body
         elif sign[0] != _BODY:
             # A start belongs to what follows, any other sign to what it ends.
             end = sign.start() if sign[0] == _START else sign.end()
@@ -165,15 +169,23 @@ def _parts(text: str) -> Iterator[_Part | str]:
                 yield text[begin : sign.start()]
             begin, body = end, None
     if body is not None:
-        yield _Part(text[begin:], header, text[body:])
+        yield _Part(text[begin:], header, _HALF_A_MARK.sub("", text[body:]))
     elif text[begin:]:
         yield text[begin:]
+
+
+def _end_of_arguments(text: str, start: int) -> int:
+    """Where the JSON ends that begins here: a mark within it is text."""
+    try:
+        return value_at(text, start)[1]
+    except ValueError:
+        return start
 
 
 def _call(part: _Part) -> Found:
     written_as = part.text.removeprefix("<|start|>assistant").removesuffix("<|call|>")
     try:
-        return Found(written_as, part.recipient, as_object(decoded(_HALF_A_MARK.sub("", part.body).strip())))
+        return Found(written_as, part.recipient, as_object(decoded(part.body.strip())))
     except ValueError:
         return Found(written_as, part.recipient)
 

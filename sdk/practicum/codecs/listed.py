@@ -62,16 +62,20 @@ class _Listed(Family):
             yield from (Piece("]"), *(control(self.closing) if self.closing else ()))
 
     def _read(self, text: str, tools: Sequence[Tool]) -> Iterator[Found | str]:
+        del tools
         before, found, after = text.partition(self.mark)
         yield before
-        for part in items(after) if found else ():
-            if isinstance(part, str):
-                rest = part.replace(self.closing, "", 1) if self.closing else part
-                yield from self._read(rest, tools)
-            else:
+        while found:
+            rest = ""
+            for part in items(after):
+                if isinstance(part, str):
+                    rest = part.replace(self.closing, "", 1) if self.closing else part
+                    continue
                 # Where not even the list's first call can be read, the mark belongs to what was written wrongly.
                 nothing = part.arguments is None and part.text == after
                 yield Found(self.mark + part.text, part.name) if nothing else part
+            before, found, after = rest.partition(self.mark)
+            yield before
 
     def _object(self, call: ToolCall) -> JsonObject:
         return {"name": call.name, "arguments": call.arguments}
@@ -224,22 +228,20 @@ class MistralArgs(Mistral):
     def _read(self, text: str, tools: Sequence[Tool]) -> Iterator[Found | str]:
         before, found, after = text.partition(self.mark)
         yield before
-        if not found:
-            return
-        if after.lstrip().startswith("["):  # as the models before wrote it
-            yield from super()._read(self.mark + after, tools)
-            return
-        named = _NAMED.match(after)
-        name = "" if named is None else named["name"]
-        try:
-            value, end = value_at(after, len(after) if named is None else named.end())
-        except ValueError:
-            begun, again, rest = after.partition(self.mark)
-            yield Found(self.mark + begun, name)
-            yield from self._read(again + rest, tools)
-            return
-        yield Found(self.mark + after[:end], name, as_object(value))
-        yield from self._read(after[end:], tools)
+        while found:
+            if after.lstrip().startswith("["):  # as the models before wrote it
+                yield from super()._read(self.mark + after, tools)
+                return
+            named = _NAMED.match(after)
+            name = "" if named is None else named["name"]
+            try:
+                value, end = value_at(after, len(after) if named is None else named.end())
+                yield Found(self.mark + after[:end], name, as_object(value))
+            except ValueError:
+                end = place if (place := after.find(self.mark)) >= 0 else len(after)
+                yield Found(self.mark + after[:end], name)
+            before, found, after = after[end:].partition(self.mark)
+            yield before
 
 
 _NAMED = re.compile(r"\s*(?P<name>[^\s\[{]+)(?:\[CALL_ID\][A-Za-z0-9]*)?(?:\[ARGS\])?\s*")

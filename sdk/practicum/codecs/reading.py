@@ -14,6 +14,8 @@ from practicum.contracts.messages import ToolCall
 _NAMES = "name", "function"
 _ARGUMENTS = "arguments", "parameters"
 _ALLOWED = {*_NAMES, *_ARGUMENTS, "id", "type"}
+_DEPTH = 100
+"""Values within values deeper than this make a call malformed."""
 _NAME = re.compile(r'"name"\s*:\s*"([A-Za-z0-9_.-]{1,64})"')
 _STRING_OR_SPACE = re.compile(r'"(?:[^"\\]|\\.)*"|\s+', re.DOTALL)
 
@@ -34,9 +36,20 @@ class Found:
 
     def call(self, identity: str) -> ToolCall:
         """The call, malformed where it could not be read."""
-        if self.name and self.arguments is not None:
+        if self.name and self.arguments is not None and not _too_deep(self.arguments):
             return ToolCall(id=identity, name=self.name, arguments=self.arguments)
         return ToolCall(id=identity, name=self.name, arguments={}, malformed=self.text)
+
+
+def _too_deep(arguments: JsonObject) -> bool:
+    """Whether values are nested deeper than any tool takes, and than can be passed on."""
+    level: list[JsonValue] = [arguments]
+    for _ in range(_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [value for values in inner for value in values]
+        if not level:
+            return False
+    return True
 
 
 def written(value: JsonValue) -> str:

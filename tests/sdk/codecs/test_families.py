@@ -1,6 +1,7 @@
 """What holds of every codec, whatever its dialect."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -9,10 +10,10 @@ from hypothesis import strategies as st
 from practicum.codecs.codec import Codec, Piece, Turn, ended_by, text_of
 from practicum.codecs.registry import CODECS
 from practicum.contracts.messages import Message, ToolCall
-from tests.sdk.codecs.conversations import ORDER, TOOLS, messages, turns
+from tests.sdk.codecs.conversations import MIXED, ORDER, TOOLS, messages, turns
 
 pytestmark = pytest.mark.parametrize("codec", [pytest.param(codec, id=codec.name) for codec in CODECS])
-FEW = settings(max_examples=8, deadline=None)
+FEW = settings(max_examples=10, deadline=None, derandomize=True)
 
 
 def sampled(codec: Codec, turn: Turn) -> str:
@@ -127,6 +128,18 @@ def test_a_broken_call_is_kept_as_it_was_written_and_its_name_is_told(codec: Cod
     assert (broken.id, broken.name, broken.arguments) == ("call_4", ORDER.name, {})
     assert broken.malformed
     assert cut.endswith(broken.malformed)
+
+
+@pytest.mark.parametrize("depth", [300, 3000])
+def test_arguments_nested_too_deep_and_calls_without_end_are_told_as_written(codec: Codec, depth: int) -> None:
+    call = ToolCall(id="call_1", name=MIXED.name, arguments={"extra": {"deep": True}})
+    good = sampled(codec, Turn(Message(role="assistant", tool_calls=(call,))))
+    deep = '{"a": ' * depth + "1" + "}" * depth
+    for text in (re.sub(r"\{[^{}]*\}(?=[^{]*$)", deep, good), re.sub(r"\{[^{}]*\}(?=[^{]*$)", '{"a": ' * depth, good)):
+        calls = codec.parse(text, TOOLS, 0).message.tool_calls
+        assert calls, "no call is lost"
+        json.dumps([call.model_dump(mode="json") for call in calls])
+    assert codec.parse(good * depth, TOOLS, 0).message.tool_calls
 
 
 def test_a_tool_that_is_not_offered_is_called_by_its_name_all_the_same(codec: Codec) -> None:
