@@ -141,7 +141,7 @@ def build(settings: Settings, *, spans: SpanProcessor | None = None) -> House:
     telemetry = Telemetry(settings.otlp_endpoint, processor=spans)
     outside = outside_of(settings)
     replica, key = Replica(), master_key_of(settings, outside)
-    store = Store(settings.url, name=replica.boot)
+    store = Store(settings.url, name=replica.boot, lost=replica.lost)
     return _house(MAIN, settings, store, key, telemetry, outside=outside, replica=replica)
 
 

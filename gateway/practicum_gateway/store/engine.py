@@ -117,16 +117,20 @@ class Store:
 
     Attributes:
         name: who works on it.
+        lost: whether that one is cut off.
         writes: how long writers waited until what they wrote was committed.
     """
 
-    def __init__(self, url: str, *, schema: str | None = None, name: str = "") -> None:
+    def __init__(
+        self, url: str, *, schema: str | None = None, name: str = "", lost: asyncio.Event | None = None
+    ) -> None:
         """Prepare the engine; nothing is opened before the first session.
 
         Args:
             url: SQLAlchemy URL, `sqlite+aiosqlite:///...` or `postgresql+asyncpg://...`.
             schema: the schema of a PostgreSQL database in which the tables are; its default one when absent.
             name: by which a PostgreSQL server, and who hears a notice, knows who works on it.
+            lost: set when that one is cut off from others; what is written in turn is refused from then on.
 
         Raises:
             ConfigurationError: the URL names another kind of database, or a SQLite database in memory.
@@ -142,7 +146,7 @@ class Store:
             raise ConfigurationError(
                 "A store in memory forgets its ledger.", mend="Give PRACTICUM_DATABASE_URL a file name."
             )
-        self.name = name
+        self.name, self.lost = name, lost
         driver = "sqlite+aiosqlite" if backend == "sqlite" else "postgresql+asyncpg"
         self._sqlite = backend == "sqlite"
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sqlite")  # begun when first needed
@@ -204,6 +208,7 @@ class Store:
 
         Raises:
             ConfigurationError: there is no room left; nothing of the transaction is kept.
+            GatewayUnavailableError: in turn, where this gateway is cut off from others.
         """
         async with contextlib.AsyncExitStack() as stack:
             stack.enter_context(room_in_words())
@@ -216,7 +221,7 @@ class Store:
             session = await stack.enter_async_context(self._write())
             await stack.enter_async_context(session.begin())
             if in_turn:
-                await take_turn(session, _IN_TURN)
+                await take_turn(session, _IN_TURN, self.lost)
             yield session
 
     @contextlib.asynccontextmanager

@@ -1,10 +1,13 @@
 """What those share who work on one PostgreSQL server: what they tell it of themselves, and turns."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+
+from practicum.errors import GatewayUnavailableError
 
 _SILENT = {
     "tcp_keepalives_idle": "10",
@@ -30,9 +33,22 @@ def settings_of(name: str, schema: str | None = None) -> dict[str, str]:
     return {**_SILENT, "application_name": name, **({} if schema is None else {"search_path": schema})}
 
 
-async def take_turn(session: AsyncSession, of: str) -> None:
-    """Wait for the turn, and have it until the transaction ends."""
+async def take_turn(session: AsyncSession, of: str, lost: asyncio.Event | None) -> None:
+    """Wait for the turn, and have it until the transaction ends.
+
+    Args:
+        session: the transaction's.
+        of: what it is the turn of.
+        lost: set when who asks is cut off from others, and does not know what they have changed since.
+
+    Raises:
+        GatewayUnavailableError: it is.
+    """
     await session.execute(_TURN_OF_TRANSACTION, {"turn": of})
+    if lost is not None and lost.is_set():
+        raise GatewayUnavailableError(
+            "The gateway's hold on its database was lost: nothing was written.", mend="Ask another gateway, or wait."
+        )
 
 
 @contextlib.asynccontextmanager

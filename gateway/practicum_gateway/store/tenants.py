@@ -54,7 +54,7 @@ class TenantStores:
         """A tenant's store; nothing is opened before the first session."""
         if self._main.is_embedded:
             return Store(f"sqlite+aiosqlite:///{self._at(tenant)}")
-        return Store(self._url, schema=schema_of(_checked(tenant)), name=self._main.name)
+        return Store(self._url, schema=schema_of(_checked(tenant)), name=self._main.name, lost=self._main.lost)
 
     async def drop(self, tenant: str) -> None:
         """Destroy a tenant's store with all that is in it."""

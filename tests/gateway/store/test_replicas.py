@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from sqlalchemy import text
 
-from practicum.errors import ConfigurationError
+from practicum.errors import ConfigurationError, GatewayUnavailableError
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.migrate import head
 from practicum_gateway.store.notices import Notice, Topic, tell
@@ -24,7 +24,7 @@ ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 async def at_work(url: str, heard: list[Notice] | None = None) -> AsyncGenerator[tuple[Replica, Store]]:
     """A gateway that has started on a store, as far as its hold goes."""
     replica = Replica()
-    store = Store(url, name=replica.boot)
+    store = Store(url, name=replica.boot, lost=replica.lost)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
         await stack.enter_async_context(replica.joined(store, head()))
@@ -159,10 +159,13 @@ async def test_a_turn_is_one_whoever_takes_it(store: Store, store_url: str) -> N
 
 @ON_POSTGRESQL
 async def test_who_loses_the_connection_knows_at_once(store: Store, store_url: str) -> None:
-    async with at_work(store_url) as (first, _), at_work(store_url) as (second, _):
+    async with at_work(store_url) as (first, cut_off), at_work(store_url) as (second, _):
         os.kill(await holder(store, 4_003), signal.SIGTERM)
         await asyncio.wait_for(first.lost.wait(), 1)
         assert not await is_living(store, first.boot)
+        with pytest.raises(GatewayUnavailableError, match="nothing was written"):
+            async with cut_off.write(in_turn=True):
+                pass
         await asyncio.wait_for(second.leads.wait(), 5)
         assert not second.lost.is_set()
 
