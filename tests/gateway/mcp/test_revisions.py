@@ -126,8 +126,12 @@ async def test_an_episode_key_uses_its_tools_and_is_recorded(world: World, shop:
         with pytest.raises(MCPError, match="ended"):
             await client.call_tool("shop_add_note", NOTE)
     trajectory = (await world.admin.get(f"/v1/trajectories/{episode}")).json()
-    made = [(one["step"], one["call"], one["tool"]) for one in trajectory["invocations"]]
-    assert made == [(0, 0, "shop_get_order"), (0, 1, "shop_add_note")]
+    made = [(one["step"], one["call"], one["tool"], one["observation"]["status"]) for one in trajectory["invocations"]]
+    assert made == [
+        (0, 0, "shop_get_order", "ok"),
+        (0, 1, "shop_add_note", "ok"),
+        (0, 2, "shop_add_note", "error"),  # what was refused is told too
+    ]
     assert len(shop.notes) == 1
 
 
