@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 _A = TypeVar("_A")
 _G = TypeVar("_G")
-_MOST = 256
-"""How much is done at once; so much more costs no less each."""
+_MOST = 128
+"""How much is done at once: more costs no less each, and others wait longer for their turn."""
 
 
 class Together(Generic[_A, _G]):
