@@ -9,7 +9,6 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +19,7 @@ from practicum.contracts.models import ModelSpec, Provider
 from practicum.errors import ConflictError
 from tests.mcp_shop import McpShop
 from tests.sdk.cli.conftest import Shown, Types
+from tests.sdk.cli.declaring import Tenant
 from tests.sdk.client.test_real_gateway import ADMIN, free_port, process
 from tests.sdk.stand_in import scrubbed_environment
 
@@ -69,23 +69,6 @@ def apply(folder: Path, practicum: Types) -> Types:
         return shown
 
     return apply
-
-
-class Tenant:
-    """A tenant of one test, and its declaration."""
-
-    def __init__(self, folder: Path, url: str, name: str) -> None:
-        self.folder, self.url, self.name = folder, url, name
-        self.said: dict[str, Any] = {"key": f"file:{name}.key"}
-
-    def declare(self, **parts: Any) -> None:
-        self.said |= parts
-        self.said = {name: part for name, part in self.said.items() if part is not None}
-        text = json.dumps({"practicum": 1, "tenants": {self.name: self.said}})  # JSON is YAML too
-        (self.folder / "practicum.yaml").write_text(text)
-
-    def client(self) -> Practicum:
-        return Practicum(self.url, (self.folder / f"{self.name}.key").read_text().strip())
 
 
 CRM = {"document": "declaration/crm.yaml", "auth": {"kind": "api_key", "value": "env:CRM_API_KEY"}}
