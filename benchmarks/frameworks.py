@@ -34,7 +34,8 @@ from benchmarks.runners import PYTHONS, Runner, runner
 from benchmarks.services import Service, free_port, running
 
 FLAT = 1.0
-"""Megabytes a minute that the gateway may grow by in the last third; what it remembers of a thousand episodes fills up."""
+"""Megabytes a minute that the gateway may grow by in the last third: what it remembers of the latest thousand episodes
+fills up meanwhile."""
 _SAMPLE_SECONDS = 2.0
 _RULES = {"rules": [{"id": "orders", "tools": ["orders.*"], "outcome": "allow"}]}
 _ROWS = ("episodes", "model_calls", "invocations", "events", "audit", "keys", "messages", "artifacts")

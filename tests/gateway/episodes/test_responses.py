@@ -11,6 +11,7 @@ from practicum.contracts.episodes import Episode
 from practicum.contracts.trajectory import Trajectory
 from practicum.testing import Reply, ScriptedCall, fail, say
 from tests.gateway.episodes.world import World
+from tests.gateway.models.broken import broken_server
 
 TOOL: Any = {
     "type": "function",
@@ -156,3 +157,26 @@ async def test_what_would_have_to_be_kept_or_done_elsewhere_is_refused(world: Wo
         assert (answer.status_code, answer.json()["code"]) == (422, "request"), given
         assert words in answer.json()["error"]["message"], given
     assert world.model.requests == []
+
+
+async def test_an_answer_that_breaks_off_is_raised_by_openais_client_after_what_was_said(world: World) -> None:
+    with broken_server() as broken:
+        spec = {"alias": "hosted", "provider": "litellm", "target": "openai/x", "base_url": f"{broken.url}/v1"}
+        assert (await world.post("/v1/models", spec)).status_code == 201
+        broken.way = "broken off"
+        episode = await world.start(model="hosted")
+        key = await world.episode_key(episode)
+        kinds = set[str]()
+
+        async def listen(client: Any) -> None:
+            async with client.responses.stream(model="hosted", input="Look.") as stream:
+                async for event in stream:
+                    kinds.add(event.type)
+
+        async with openai.AsyncOpenAI(base_url=f"{world.url}/v1", api_key=key, max_retries=0) as client:
+            with pytest.raises(openai.APIError) as raised:
+                await listen(client)
+    assert "response.output_text.delta" in kinds
+    assert raised.value.code == "model_provider"
+    (call,) = (await world.trajectory(episode)).model_calls
+    assert call.error is not None
