@@ -23,17 +23,9 @@ async def transaction(connection: AsyncConnection) -> AsyncGenerator[None]:
         DBAPIError: it cannot be committed.
     """
     raw: Any = await connection.get_raw_connection()
-    under_way = raw.driver_connection.transaction(isolation="read_committed")
-    with as_sqlalchemy(connection.dialect, "BEGIN"):
-        await under_way.start()
-    try:
-        yield
-    except BaseException:
-        with as_sqlalchemy(connection.dialect, "ROLLBACK"):
-            await under_way.rollback()
-        raise
     with as_sqlalchemy(connection.dialect, "COMMIT"):
-        await under_way.commit()
+        async with raw.driver_connection.transaction(isolation="read_committed"):
+            yield
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ class Together(Generic[_A, _G]):
         self._apart = apart
         self._waiting: list[tuple[_A, asyncio.Future[_G]]] = []
         self._running: asyncio.Task[None] | None = None
+        self._work: asyncio.Future[Sequence[_G | Exception]] | None = None
 
     async def __call__(self, asked: _A) -> _G:
         """What comes of one; whoever is cancelled before its batch begins is left out of it."""
@@ -53,21 +54,16 @@ class Together(Generic[_A, _G]):
 
     async def _one(self, batch: Sequence[tuple[_A, "asyncio.Future[_G]"]]) -> None:
         """A batch, of which whatever happens is told to those who wait for it."""
-        futures = [future for _, future in batch]
-        try:
-            given = await self._do([asked for asked, _ in batch])
-        except BaseException as error:
-            for future in futures:
-                if not future.done():
-                    _tell(future, error)
-            if not isinstance(error, Exception):
-                raise
-            return
-        for future, found in zip(futures, given, strict=True):
-            if future.done():
-                continue
-            if isinstance(found, Exception):
-                _tell(future, found)
+        work = self._work = asyncio.ensure_future(self._do([asked for asked, _ in batch]))
+        await asyncio.wait([work])
+        waiting = [(place, future) for place, (_, future) in enumerate(batch) if not future.done()]
+        for place, future in waiting:
+            if work.cancelled():
+                future.cancel()
+            elif (error := work.exception()) is not None:
+                future.set_exception(error)
+            elif isinstance(found := work.result()[place], Exception):
+                future.set_exception(found)
             else:
                 future.set_result(found)
 
@@ -87,10 +83,3 @@ class Together(Generic[_A, _G]):
             batch.append(one)
         self._waiting = left
         return batch
-
-
-def _tell(future: "asyncio.Future[_G]", error: BaseException) -> None:
-    if isinstance(error, asyncio.CancelledError):
-        future.cancel()
-    else:
-        future.set_exception(error)
