@@ -63,6 +63,10 @@ class Checks:
         answered = await self._completed(said)
         if isinstance(answered, str):
             findings, tokens, told = [Finding(capability=Capability.ANSWERS, able=False, said=answered)], 0, Told()
+            if spec.provider.renders:
+                # In the dialect of other models it may have no answer; that its template is of another says why.
+                told = await told_by(spec, said.api_key)
+                findings += [found for found in (dialect(spec, told.template),) if found is not None and told.template]
         else:
             told = await told_by(spec, said.api_key)
             called = await self._completed(await self._prompt(name, "Call add_numbers with a=2 and b=3.", _CALL, _ADD))

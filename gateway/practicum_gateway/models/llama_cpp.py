@@ -236,7 +236,8 @@ class _Exchange:
             ids = await self._tokens([name], special=True)
             if len(ids) != 1:
                 raise self.fail(
-                    f"'{name}' is no control token of its model", f"The codec '{self.codec.name}' is for other models."
+                    f"'{name}' is no control token of its model",
+                    f"The codec '{self.codec.name}' is for other models; `practicum models check` says which suits.",
                 )
             controls[name] = ids[0]
         # The server tokenises each string of a list on its own and takes numbers as tokens.

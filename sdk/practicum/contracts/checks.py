@@ -39,7 +39,8 @@ class ModelCheck(Value):
         version: the version.
         at: when.
         healthy: whether it answered.
-        findings: one for each capability that was tried; only the first where it did not answer.
+        findings: one for each capability that was tried; where it did not answer that alone, and its dialect if its
+            server tells its chat template.
         longest: tokens of a prompt and its answer together, where the server tells.
         tokens: how many the check took.
     """

@@ -118,6 +118,8 @@ async def test_whoever_registers_a_model_is_told_which_codec_suits_it(world: Wor
     advised = (await world.admin.post("/v1/models", json=spec)).json()["advice"]
     assert "of the family of 'hermes', and it is asked in 'chatml-compact'" in advised
     assert advised.endswith("register it again with --codec hermes.")
+    found = await check(world, "own")
+    assert able(found) == {"answers": False, "dialect": False}, "that it cannot be asked so is told with the reason"
     told = await world.admin.post("/v1/models", json={**spec, "codec": "hermes"})
     assert (told.json()["codec"], told.json()["advice"]) == ("hermes", None)
     assert (await world.admin.get("/v1/models/own")).json()["advice"] is None
