@@ -146,7 +146,7 @@ async def soak(at_once: int, seconds: float) -> AsyncGenerator[str]:
                 yield f"an agent ended with an error: {fault}"
             async for fault in _faults(going, admin, world):
                 yield fault
-            for fault in _rows(folder, going.done):
+            for fault in _rows(folder, going):
                 yield fault
             if seconds >= 300 and (growth := slope(going.memory[-len(going.memory) // 3 :])) > FLAT:
                 yield f"the gateway grew by {growth:.2f} MB a minute in the last third"
@@ -306,15 +306,18 @@ async def _of_audit(going: Soak, admin: httpx.AsyncClient) -> AsyncGenerator[str
         yield f"the audit log is not whole from {check['broken']} on: {check['why']}"
 
 
-def _rows(folder: Path, done: Sequence[Done]) -> Generator[str]:
+def _rows(folder: Path, going: Soak) -> Generator[str]:
     """Count the rows of the database, and say which are too many or too few."""
     place = folder / "gateway.sqlite3"
     with closing(sqlite3.connect(place)) as connection:
         rows = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in _ROWS}  # noqa: S608  # names of ours
     print(f"rows: {rows}; {place.stat().st_size / 1e6:.0f} MB")
-    down = sum(any(fails(one.nonce, number) for number in range(TURNS)) for one in done)
-    wanted = {"episodes": len(done), "model_calls": TURNS * len(done) + down, "invocations": 3 * len(done)}
-    wanted["events"] = (2 + 2 * TURNS + 2 * 3) * len(done) + 2 * down
+    if going.failed:
+        return
+    done = len(going.done)
+    down = sum(any(fails(one.nonce, number) for number in range(TURNS)) for one in going.done)
+    wanted = {"episodes": done, "model_calls": TURNS * done + down, "invocations": 3 * done}
+    wanted["events"] = (2 + 2 * TURNS + 2 * 3) * done + 2 * down
     yield from _different("the database has rows", {table: rows[table] for table in wanted}, wanted)
 
 

@@ -1,5 +1,6 @@
 """Runs agents of LangGraph; see `serving`."""
 
+from datetime import timedelta
 from typing import Any
 
 from langchain.agents import create_agent
@@ -35,6 +36,7 @@ async def run(wish: dict[str, Any]) -> str:
         "transport": "streamable_http",
         "url": f"{wish['url']}/mcp",
         "headers": {"Authorization": f"Bearer {wish['key']}"},
+        "timeout": timedelta(seconds=120),
     }
     tools = await MultiServerMCPClient({"practicum": gateway}, tool_interceptors=[once]).get_tools()
     form = Verdict if wish.get("formed") else None

@@ -32,7 +32,12 @@ def once(context: MCPToolMetaContext) -> dict[str, Any]:
 async def run(wish: dict[str, Any]) -> str:
     """The answer of one agent."""
     kind = OpenAIResponsesModel if wish["api"] == "responses" else OpenAIChatCompletionsModel
-    params: Any = {"url": f"{wish['url']}/mcp", "headers": {"Authorization": f"Bearer {wish['key']}"}}
+    # A machine on which 64 of them run at a time takes longer than the usual 5 s now and then.
+    params: Any = {
+        "url": f"{wish['url']}/mcp",
+        "headers": {"Authorization": f"Bearer {wish['key']}"},
+        "timeout": 120,
+    }
     async with (
         openai.AsyncOpenAI(base_url=f"{wish['url']}/v1", api_key=wish["key"]) as client,
         MCPServerStreamableHttp(
