@@ -49,6 +49,7 @@ class Together(Generic[_A, _G]):
         try:
             while batch := self._next():
                 await self._one(batch)
+                await asyncio.sleep(0)  # whoever was answered and asks again at once is in the next one
         finally:
             self._running = None
 
