@@ -48,6 +48,7 @@ class Connection(HttpToolsProtocol):
     """How many connections are held at once."""
     _head_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
+    _in_head = False
     _in_body = False
     _refused = False
 
@@ -75,9 +76,14 @@ class Connection(HttpToolsProtocol):
         self._forget_head()
         super().connection_lost(exc)
 
+    def on_message_begin(self) -> None:
+        """Take the first byte of a head."""
+        self._in_head = True
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         """Take a head, if it is clear."""
-        self._in_body = True
+        self._in_head, self._in_body = False, True
         self._head_bytes = 0
         self._check_head()
         super().on_headers_complete()
@@ -93,6 +99,8 @@ class Connection(HttpToolsProtocol):
         """Go on with the next request, unless this one has no end."""
         latest = self.cycle
         super().on_response_complete()
+        if self._in_head:  # a part of the next one came with this one, perhaps nothing more will
+            self._watch_head()
         # One that waits behind the answered one may take its time over its body: it is not answered yet.
         if self._in_body and latest.response_complete and not self.transport.is_closing():
             self.loop.call_later(self.linger_seconds, self._close_unless_past, latest)
