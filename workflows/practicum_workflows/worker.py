@@ -93,7 +93,8 @@ async def connect(settings: WorkerSettings, stop: asyncio.Event) -> Client | Non
                     mend="Start it, or set PRACTICUM_TEMPORAL_ADDRESS; `practicum up` starts one.",
                 ) from None
         try:
-            await asyncio.wait_for(stop.wait(), _RECONNECT_SECONDS)
+            async with asyncio.timeout(_RECONNECT_SECONDS):
+                await stop.wait()
         except TimeoutError:
             continue
     return None

@@ -43,7 +43,8 @@ async def wait_for_answer(house: House, approval: str, seconds: float) -> None:
         if left <= 0 or house.closing.is_set():
             return
         try:
-            await asyncio.wait_for(house.closing.wait(), min(left, _EVERY_SECONDS))
+            async with asyncio.timeout(min(left, _EVERY_SECONDS)):
+                await house.closing.wait()
         except TimeoutError:
             continue
 

@@ -169,7 +169,8 @@ class Events:
                     return
                 checked = True
                 try:
-                    await asyncio.wait_for(rung.wait(), _POLL_SECONDS)
+                    async with asyncio.timeout(_POLL_SECONDS):  # wait_for may lose a cancel that comes as it rings
+                        await rung.wait()
                 except TimeoutError:
                     silent += _POLL_SECONDS
                 if silent >= heartbeat_seconds:

@@ -49,8 +49,22 @@ async def test_readers_here_and_elsewhere_get_everything_to_the_end(
         await record.event(episode, "call.started", 0, {"n": n})
         await asyncio.sleep(0)
     await record.episodes.end(episode, DONE)
-    for read in await asyncio.wait_for(asyncio.gather(*readers), 10):
+    for read in await asyncio.wait_for(asyncio.gather(*readers), 60):
         assert [event.type for event in read if event] == ["episode.started", *["call.started"] * 5, "episode.ended"]
+
+
+async def test_a_reader_that_goes_just_as_something_happens_goes(record: Record, begin: Begin) -> None:
+    episode, closing = await begin(), asyncio.Event()
+    for turns in range(4):
+        events = record.events.follow(episode, after=1, closing=closing, heartbeat_seconds=60.0)
+        reader = asyncio.create_task(anext(events))
+        await asyncio.sleep(0.1)
+        record.events.announce(episode)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        reader.cancel()
+        await asyncio.wait((reader,), timeout=20)
+        assert reader.cancelled(), turns
 
 
 async def test_a_reader_resumes_after_what_it_knows(record: Record, begin: Begin) -> None:
