@@ -36,6 +36,8 @@ from benchmarks.services import Service, free_port, running
 FLAT = 1.0
 """Megabytes a minute that the gateway may grow by in the last third: what it remembers of the latest thousand episodes
 fills up meanwhile."""
+_LONG_SECONDS = 600.0
+"""From how long a run on its memory is looked at: before, what is remembered has not filled up."""
 _SAMPLE_SECONDS = 2.0
 _RULES = {"rules": [{"id": "orders", "tools": ["orders.*"], "outcome": "allow"}]}
 _ROWS = ("episodes", "model_calls", "invocations", "events", "audit", "keys", "messages", "artifacts")
@@ -148,7 +150,7 @@ async def soak(at_once: int, seconds: float) -> AsyncGenerator[str]:
                 yield fault
             for fault in _rows(folder, going):
                 yield fault
-            if seconds >= 300 and (growth := slope(going.memory[-len(going.memory) // 3 :])) > FLAT:
+            if seconds >= _LONG_SECONDS and (growth := slope(going.memory[-len(going.memory) // 3 :])) > FLAT:
                 yield f"the gateway grew by {growth:.2f} MB a minute in the last third"
 
 
