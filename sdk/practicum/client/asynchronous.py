@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from practicum.client.address import address_of
-from practicum.client.blocking import POLL_SECONDS
 from practicum.client.calls import (
     access,
     approvals,
@@ -226,9 +225,11 @@ class AsyncEpisodes(AsyncResource):
         """A handle to an episode that was started before, here or elsewhere."""
         return AsyncEpisodeHandle(self, episode)
 
-    async def events(self, episode: str, *, after: int = 0) -> AsyncGenerator[EpisodeEvent]:
+    def events(self, episode: str, *, after: int = 0) -> AsyncGenerator[EpisodeEvent]:
         """What happens in an episode, as it happens, until it ends; as `Episodes.events`."""
-        following = Following(after, self._patience)
+        return self._follow(episode, Following(after, self._patience))
+
+    async def _follow(self, episode: str, following: Following) -> AsyncGenerator[EpisodeEvent]:
         while not following.ended:
             try:
                 async with aclosing(self._transport.stream(calls.events(episode, following.after))) as stream:
@@ -251,12 +252,20 @@ class AsyncEpisodes(AsyncResource):
             raise late(episode, timeout or 0) from None
 
     async def _end_of(self, episode: str) -> EpisodeResult:
-        while not (current := await self.get(episode)).status.ended:
-            async with aclosing(self.events(episode)) as events:
-                async for _ in events:
-                    pass
-            await asyncio.sleep(POLL_SECONDS)
-        return result_of(current)
+        following = Following(0, self._patience, known=True)
+        while True:
+            try:
+                current = await self.get(episode)
+            except GatewayUnavailableError as error:
+                following.lost(error)
+            else:
+                following.alive()
+                if current.status.ended:
+                    return result_of(current)
+                async with aclosing(self._follow(episode, following)) as events:
+                    async for _ in events:
+                        pass
+            await asyncio.sleep(following.pause())
 
 
 class AsyncPracticum:

@@ -30,8 +30,6 @@ from practicum.contracts.episodes import Episode, EpisodeEvent, EpisodeResult
 from practicum.contracts.trajectory import Trajectory
 from practicum.errors import GatewayUnavailableError
 
-POLL_SECONDS = 0.2
-
 
 class Secrets(Resource):
     """The credentials that the gateway keeps; none is ever shown."""
@@ -257,10 +255,10 @@ class Episodes(Resource):
             NotFoundError: there is no such episode.
             GatewayUnavailableError: the gateway is not there, or stayed away for the client's patience.
         """
-        return self._follow(episode, after, None)
+        return self._follow(episode, Following(after, self._patience), None)
 
     def result(self, episode: str, timeout: float | None = None) -> EpisodeResult:
-        """Wait for an episode's end.
+        """Wait for an episode's end, also while the gateway is away for less than the client's patience.
 
         Args:
             episode: the episode's id.
@@ -269,18 +267,27 @@ class Episodes(Resource):
         Raises:
             TimeoutError: it has not ended within `timeout`.
             EpisodeError: it ended and nothing says how.
+            NotFoundError: there is no such episode.
+            GatewayUnavailableError: the gateway stayed away for the client's patience.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not (current := self.get(episode)).status.ended:
-            for _ in self._follow(episode, 0, deadline):
-                pass
+        following = Following(0, self._patience, known=True)
+        while True:
+            try:
+                current = self.get(episode)
+            except GatewayUnavailableError as error:
+                following.lost(error)
+            else:
+                following.alive()
+                if current.status.ended:
+                    return result_of(current)
+                for _ in self._follow(episode, following, deadline):
+                    pass
             if _past(deadline):
                 raise late(episode, timeout or 0)
-            time.sleep(POLL_SECONDS)
-        return result_of(current)
+            time.sleep(following.pause())
 
-    def _follow(self, episode: str, after: int, deadline: float | None) -> Iterator[EpisodeEvent]:
-        following = Following(after, self._patience)
+    def _follow(self, episode: str, following: Following, deadline: float | None) -> Iterator[EpisodeEvent]:
         while not following.ended:
             try:
                 stream = self._transport.stream(calls.events(episode, following.after), deadline=deadline)

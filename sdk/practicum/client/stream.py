@@ -41,17 +41,18 @@ class Following:
         ended: whether the episode's last event was seen.
     """
 
-    def __init__(self, after: int, patience: float) -> None:
+    def __init__(self, after: int, patience: float, *, known: bool = False) -> None:
         """Begin.
 
         Args:
             after: sequence after which to begin.
             patience: seconds that a lost gateway is waited for.
+            known: the gateway has answered before, so that one which is away will come back.
         """
         self.after = after
         self.ended = False
         self._patience = patience
-        self._connected = False
+        self._connected = known
         self._lost_at: float | None = None
         self._pause = FIRST_PAUSE
 

@@ -15,6 +15,7 @@ EVENTS = "/v1/episodes/ep1/events"
 STARTED = event(1, "episode.started")
 TURN = event(2, "turn.finished", text="line\u2028separator\u0085and\r\nmore")
 ENDED = event(3, "episode.ended")
+AWAY = problem(503, "gateway_unavailable", "The gateway is shutting down.")
 
 
 def test_events_come_once_and_in_order_over_broken_connections(gateway: StandIn, client: Practicum) -> None:
@@ -89,6 +90,24 @@ def test_waiting_for_the_result(gateway: StandIn, client: Practicum) -> None:
     gateway.on("GET", "/v1/episodes/ep1", episode(), episode(status=EpisodeStatus.COMPLETED))
     gateway.on("GET", EVENTS, stream(sse(STARTED), 0.1, sse(ENDED)))
     assert client.episodes.handle("ep1").result(timeout=10).answer == "Done."
+
+
+def test_a_gateway_that_goes_away_is_waited_for(gateway: StandIn, client: Practicum) -> None:
+    gateway.on("GET", "/v1/episodes/ep1", AWAY, episode(), AWAY, episode(status=EpisodeStatus.COMPLETED))
+    gateway.on("GET", EVENTS, AWAY, stream(sse(STARTED, ENDED)))
+    assert client.episodes.result("ep1", timeout=20).answer == "Done."
+
+
+async def test_an_async_wait_outlasts_it_too(gateway: StandIn, async_client: AsyncPracticum) -> None:
+    gateway.on("GET", "/v1/episodes/ep1", AWAY, episode(), AWAY, episode(status=EpisodeStatus.COMPLETED))
+    gateway.on("GET", EVENTS, AWAY, stream(sse(STARTED, ENDED)))
+    assert (await async_client.episodes.result("ep1", timeout=20)).answer == "Done."
+
+
+def test_a_gateway_that_stays_away_is_not_waited_for_for_ever(gateway: StandIn) -> None:
+    gateway.on("GET", "/v1/episodes/ep1", AWAY)
+    with Practicum(gateway.url, KEY, patience=0.5) as client, pytest.raises(GatewayUnavailableError):
+        client.episodes.result("ep1", timeout=20)
 
 
 def test_waiting_has_an_end(gateway: StandIn, client: Practicum) -> None:
