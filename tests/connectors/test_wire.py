@@ -39,7 +39,7 @@ async def reached(system: Scripted) -> AsyncGenerator[tuple[Transport, str]]:
     server = await asyncio.start_server(system, "127.0.0.1", 0)
     tls = ssl.create_default_context()
     transport = Transport(tls=tls, connections=2, keep_alive=2.0, connect_seconds=5.0)
-    async with server, asyncio.timeout(10):
+    async with server, asyncio.timeout(60):
         yield transport, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
         await transport.aclose()
 

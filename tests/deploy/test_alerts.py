@@ -34,7 +34,7 @@ class Told:
 async def told(tmp_path: Path) -> Told:
     async with running(build(Settings(data_dir=tmp_path))) as estate, served(app_of(estate)) as url:
         key = (tmp_path / "admin.key").read_text().strip()
-        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
+        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
             answer = await client.get("/metrics")
         families = await Survey(estate.main.telemetry).families(estate, ready=True)
     labels = {name_of(family): {name.replace(".", "_") for name in family.attributes} for family in families}

@@ -43,7 +43,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory, clock: Clock) -> Generat
 @pytest.fixture
 def crm(addresses: dict[str, str]) -> Generator[httpx.Client]:
     """A client of the CRM, which is as it was seeded."""
-    with httpx.Client(base_url=addresses["crm"], headers={"X-API-Key": CREDENTIALS.crm_api_key}) as client:
+    with httpx.Client(base_url=addresses["crm"], headers={"X-API-Key": CREDENTIALS.crm_api_key}, timeout=60) as client:
         client.post("/_practice/reset").raise_for_status()
         yield client
 
@@ -51,7 +51,7 @@ def crm(addresses: dict[str, str]) -> Generator[httpx.Client]:
 @pytest.fixture
 def erp(addresses: dict[str, str]) -> Generator[httpx.Client]:
     """A client of the ERP, which is as it was seeded."""
-    with httpx.Client(base_url=addresses["erp"]) as client:
+    with httpx.Client(base_url=addresses["erp"], timeout=60) as client:
         client.headers["Authorization"] = f"Bearer {fetch_token(client)}"
         client.post("/_practice/reset").raise_for_status()
         yield client
@@ -61,7 +61,7 @@ def erp(addresses: dict[str, str]) -> Generator[httpx.Client]:
 def cicd(addresses: dict[str, str]) -> Generator[httpx.Client]:
     """A client of the CI/CD system, which is as it was seeded."""
     headers = {"Authorization": f"Bearer {CREDENTIALS.cicd_token}"}
-    with httpx.Client(base_url=addresses["cicd"], headers=headers) as client:
+    with httpx.Client(base_url=addresses["cicd"], headers=headers, timeout=60) as client:
         client.post("/_practice/reset").raise_for_status()
         yield client
 

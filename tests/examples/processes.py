@@ -25,7 +25,7 @@ def started(name: str, log: Path, port: int, *more: str, secrets: Mapping[str, s
     with log.open("wb") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not answers(port):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, "the system does not start"
@@ -33,7 +33,7 @@ def started(name: str, log: Path, port: int, *more: str, secrets: Mapping[str, s
         yield log
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(30)
 
 
 def answers(port: int) -> bool:

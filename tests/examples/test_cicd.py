@@ -108,7 +108,7 @@ def test_errors_have_the_systems_own_shape(cicd: httpx.Client) -> None:
 
 
 async def test_requests_at_the_same_time_do_not_disturb_each_other(cicd: httpx.Client) -> None:
-    async with httpx.AsyncClient(base_url=cicd.base_url, headers=cicd.headers) as client:
+    async with httpx.AsyncClient(base_url=cicd.base_url, headers=cicd.headers, timeout=60) as client:
         starts = [client.post("/deployments", json={"build_id": LATEST}) for _ in range(15)]
         reads = [client.get(f"/services/{SERVICE}/builds/latest") for _ in range(15)]
         states = [client.get("/_practice/state") for _ in range(5)]

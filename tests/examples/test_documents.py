@@ -7,7 +7,7 @@ _HIDDEN = ("/healthz", "/oauth/token", "/_practice/state", "/_practice/effects",
 
 
 async def test_each_document_is_valid_and_served_without_a_credential(addresses: dict[str, str]) -> None:
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         for address in addresses.values():
             document = (await client.get(f"{address}/openapi.json")).raise_for_status().json()
             assert document["openapi"].startswith("3.1")

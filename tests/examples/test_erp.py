@@ -39,7 +39,7 @@ def test_a_token_lives_two_minutes(erp: httpx.Client, clock: Clock) -> None:
 def test_the_token_endpoint_takes_basic_and_form_and_nothing_else(erp: httpx.Client) -> None:
     form = {"grant_type": "client_credentials"}
     named = {"client_id": CREDENTIALS.erp_client_id, "client_secret": CREDENTIALS.erp_client_secret}
-    with httpx.Client(base_url=erp.base_url) as stranger:
+    with httpx.Client(base_url=erp.base_url, timeout=60) as stranger:
         issued = stranger.post("/oauth/token", data={**form, **named})
         assert (issued.json()["token_type"], issued.json()["expires_in"]) == ("Bearer", 120)
         assert issued.headers["cache-control"] == "no-store"
@@ -179,7 +179,7 @@ def test_a_new_state_forgets_keys_but_not_tokens(erp: httpx.Client) -> None:
 
 async def test_the_same_key_at_the_same_time_has_one_effect(erp: httpx.Client) -> None:
     number, _ = order_with("delivered")
-    async with httpx.AsyncClient(base_url=erp.base_url, headers=erp.headers) as client:
+    async with httpx.AsyncClient(base_url=erp.base_url, headers=erp.headers, timeout=60) as client:
         repeated = {"Idempotency-Key": "same"}
         wish = [client.post(f"/orders/{number}/refunds", json={"amount": 1}, headers=repeated) for _ in range(10)]
         single = [client.post("/warehouse/messages", json={"order_id": int(number), "text": "x"}) for _ in range(10)]

@@ -56,7 +56,7 @@ class Server:
 def serving(**settings: Any) -> Generator[Server]:
     clock = Clock()
     copies = Copies(Credentials.of_practice({"PRACTICE_TOKEN": TOKEN}), clock=clock, **settings)
-    with in_a_thread(copies) as url, httpx.Client() as client:
+    with in_a_thread(copies) as url, httpx.Client(timeout=60) as client:
         yield Server(url, clock, client)
     copies.close()
 
@@ -204,7 +204,7 @@ def test_the_longest_idle_copy_gives_way() -> None:
 def test_it_runs_as_a_process_and_prints_no_secret(tmp_path: Path) -> None:
     port = free_port()
     with started("practice_server", tmp_path / "log", port, "--most", "1", secrets={"PRACTICE_TOKEN": TOKEN}) as log:
-        with httpx.Client() as client:
+        with httpx.Client(timeout=60) as client:
             server = Server(f"http://127.0.0.1:{port}", Clock(), client)
             server.begin("crm", "ep_1", CUSTOMERS)
             assert server("PUT", "/crm/ep_2/_practice/state", {}).status_code == 429

@@ -14,7 +14,7 @@ SECRETS = {"CRM_API_KEY": "from-env-key", "ERP_CLIENT_SECRET": "from-env-secret"
 def test_a_system_keeps_its_data_and_prints_no_secret(tmp_path: Path) -> None:
     port = free_port()
     headers = {"X-API-Key": SECRETS["CRM_API_KEY"]}
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as client:
         data = tmp_path / "new" / "folder"
         with started("crm", tmp_path / "log", port, "--data", str(data), "--seed", "3", secrets=SECRETS) as log:
             assert client.get("/_practice/state").json() == seed_states(3)["crm"]
@@ -33,7 +33,7 @@ def test_the_other_systems_start_the_same_way(name: str, tmp_path: Path) -> None
     port = free_port()
     with (
         started(name, tmp_path / "log", port, "--data", str(tmp_path), secrets=SECRETS),
-        httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
     ):
         if name == "erp":
             form = {"grant_type": "client_credentials"}

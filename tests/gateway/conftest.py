@@ -174,7 +174,7 @@ async def gateway(estate: Estate) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a gateway on loopback, with the administrator's key."""
     async with served(app_of(estate)) as url:
         key = (estate.main.settings.data_dir / "admin.key").read_text().strip()
-        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
+        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
             yield client
 
 

@@ -79,7 +79,7 @@ async def test_an_episode_that_is_cancelled_elsewhere_has_its_model_call_broken_
         await asyncio.wait_for(asked.wait(), 20)
         await one.episodes.cancel(ADMIN, episode.id)
         with pytest.raises(EpisodeError, match="ended while its model was being asked"):
-            await asyncio.wait_for(turn, 10)
+            await asyncio.wait_for(turn, 30)
 
 
 async def test_who_cannot_follow_serves_no_more(both: tuple[Estate, Estate]) -> None:
@@ -91,4 +91,4 @@ async def test_who_cannot_follow_serves_no_more(both: tuple[Estate, Estate]) -> 
     async with one.main.store.write() as session:
         await session.execute(text("ALTER TABLE issuers RENAME TO gone"))
     other.heed(Notice("another", "main", "issuers", ""))
-    await asyncio.wait_for(other.main.replica.lost.wait(), 5)
+    await asyncio.wait_for(other.main.replica.lost.wait(), 30)

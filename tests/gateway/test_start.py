@@ -76,7 +76,11 @@ async def test_a_store_that_cannot_be_opened_stops_the_start(tmp_path: Path) -> 
 
 async def test_the_app_opens_and_closes_its_own_house(tmp_path: Path, serve: Serve) -> None:
     app = create_app(Settings(data_dir=tmp_path))
-    async with app.router.lifespan_context(app), serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with (
+        app.router.lifespan_context(app),
+        serve(app) as url,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
+    ):
         assert (await client.get("/readyz")).json()["status"] == "ready"
     async with running(build(Settings(data_dir=tmp_path))):
         pass
@@ -93,7 +97,7 @@ async def test_it_serves_and_ends_in_order(tmp_path: Path) -> None:
     await until(lambda: "listening on" in log.read_text() or process.returncode is not None)
     assert process.returncode is None, log.read_text()
     url = log.read_text().partition("listening on ")[2].partition(",")[0]
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         assert (await client.get(f"{url}/healthz")).json() == {"status": "ok"}
     process.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(process.wait(), 20) == 0

@@ -112,7 +112,7 @@ async def test_a_stop_ends_the_wait_for_temporal() -> None:
     waiting = asyncio.create_task(connect(WorkerSettings(temporal="127.0.0.1:1"), stop))
     await asyncio.sleep(0.2)
     stop.set()
-    assert await asyncio.wait_for(waiting, 5) is None
+    assert await asyncio.wait_for(waiting, 20) is None
 
 
 def test_settings_come_from_the_environment() -> None:

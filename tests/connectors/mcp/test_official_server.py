@@ -116,7 +116,7 @@ async def test_a_session_that_the_server_forgot_is_begun_again(shop: McpShop) ->
     async with await opened(shop) as connector:
         assert (await called(connector, "shop_get_order", id=7)).observation.status is CallStatus.OK
         begun = [headers["mcp-session-id"] for headers, _ in shop.seen if "mcp-session-id" in headers][-1:]
-        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {SECRET}"}) as other:
+        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {SECRET}"}, timeout=60) as other:
             for session in begun:
                 ended = await other.delete(shop.url, headers={"mcp-session-id": session})
                 assert ended.status_code == 200

@@ -113,7 +113,7 @@ async def test_a_token_that_is_being_replaced_while_the_document_is_refreshed_is
         await catalogue.register(spec)
         system.answers.clear()
         before = asyncio.create_task(_balance(catalogue))
-        await asyncio.wait_for(system.asked.wait(), 10)
+        await asyncio.wait_for(system.asked.wait(), 30)
         await catalogue.refresh("bank", RefreshRequest(document=spec.document))
         after = asyncio.create_task(_balance(catalogue))
         await asyncio.sleep(0.2)
@@ -132,7 +132,7 @@ async def test_two_gateways_exchange_a_token_one_after_the_other(
         await one.register(spec)
         system.answers.clear()
         calls = [asyncio.create_task(_balance(each)) for each in (one, two)]
-        await asyncio.wait_for(system.asked.wait(), 10)
+        await asyncio.wait_for(system.asked.wait(), 30)
         await asyncio.sleep(0.2)
         system.answers.set()
         assert [(await call).http_status for call in calls] == [200, 200]
@@ -149,7 +149,7 @@ async def test_a_connector_that_is_gone_leaves_the_token_of_its_successor_alone(
         await catalogue.register(spec)
         system.answers.clear()
         before = asyncio.create_task(_balance(catalogue))
-        await asyncio.wait_for(system.asked.wait(), 10)
+        await asyncio.wait_for(system.asked.wait(), 30)
         again = spec.model_copy(update={"auth": SIGNED_IN_AGAIN})
         if at_once:
             await catalogue.replace(again, accept=False)

@@ -81,7 +81,7 @@ async def test_events_tell_everything_in_order(world: World) -> None:
     await world.call(episode, 0)
     await world.turn(episode, 1)
     await world.close(episode)
-    events = await asyncio.wait_for(following, 10)
+    events = await asyncio.wait_for(following, 60)
     assert [event.type for event in events] == [
         "episode.started",
         "turn.started",

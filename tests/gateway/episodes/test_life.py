@@ -99,7 +99,7 @@ async def test_cancelling_breaks_the_models_answer_off(world: World) -> None:
     while not world.model.requests:  # noqa: ASYNC110  # the model server is a thread and knows no events of ours
         await asyncio.sleep(0.02)
     await world.post(f"/v1/episodes/{episode.id}/cancel")
-    refused = await asyncio.wait_for(turn, 5)
+    refused = await asyncio.wait_for(turn, 25)
     assert (refused.status_code, refused.json()["code"]) == (409, "episode")
     trajectory = await world.trajectory(episode)
     assert [message.role for message in trajectory.messages] == ["system", "user"]

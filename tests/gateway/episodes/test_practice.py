@@ -198,7 +198,7 @@ async def test_without_the_practice_server_there_is_no_episode(ground: Ground) -
 
 async def test_a_copy_that_was_lost_is_no_empty_system(ground: Ground) -> None:
     episode = await ground.train()
-    async with httpx.AsyncClient(headers={"X-API-Key": TOKEN}) as owner:
+    async with httpx.AsyncClient(headers={"X-API-Key": TOKEN}, timeout=60) as owner:
         url = f"{ground.practice_url}/crm/{episode.id}/_practice/state"
         assert (await owner.delete(url)).status_code == 204
     answer = await ground.world.admin.get(f"/v1/episodes/{episode.id}/states")

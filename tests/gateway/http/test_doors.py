@@ -25,7 +25,7 @@ async def announced(gateway: httpx.AsyncClient, request: str, key: str, length: 
     reader, writer = await asyncio.open_connection(gateway.base_url.host, gateway.base_url.port)
     head = f"{request} HTTP/1.1\r\nHost: gateway\r\nAuthorization: {key}\r\nContent-Length: {length}\r\n\r\n"
     writer.write(head.encode())
-    answer = await asyncio.wait_for(reader.read(4096), 5)
+    answer = await asyncio.wait_for(reader.read(4096), 30)
     writer.close()
     await writer.wait_closed()
     return answer.decode()
@@ -207,7 +207,7 @@ async def test_a_defect_tells_nothing_but_where_to_look(
 
     app = app_of(estate)
     app.get("/broken")(broken)
-    async with serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         response = await client.get("/broken")
     problem = problem_of(response)
     assert (problem.status, problem.code) == (500, "internal")
@@ -248,7 +248,7 @@ async def test_a_body_that_dribbles_in_is_given_up(serve: Serve) -> None:
     inner = FastAPI(exception_handlers={HTTPException: on_http_exception})
     inner.post("/")(echo)
     scales = Scales(inner, most=100, most_at={}, seconds=0.1)
-    async with serve(scales) as url, httpx.AsyncClient(base_url=url) as client:
+    async with serve(scales) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         assert (await client.post("/", content=b"quick")).content == b"quick"
         answer = await announced(client, "POST /", "none", 50)
     assert answer.startswith("HTTP/1.1 408 ")
@@ -266,7 +266,7 @@ async def test_an_answer_that_breaks_off_is_logged_and_not_patched_up(
 
     app = app_of(estate)
     app.get("/stream")(stream)
-    async with serve(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with serve(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         with pytest.raises(httpx.RemoteProtocolError):
             await client.get("/stream")
     assert "unexpected RuntimeError" in caplog.text

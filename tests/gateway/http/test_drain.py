@@ -39,7 +39,7 @@ async def test_an_idle_connection_is_kept_longer_than_clients_and_balancers_keep
 
 async def test_readiness_names_each_check_and_which_of_them_failed(estate: Estate) -> None:
     drain = Drain()
-    async with served(app_of(estate, drain=drain)) as url, httpx.AsyncClient(base_url=url) as client:
+    async with served(app_of(estate, drain=drain)) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         assert (await client.get("/readyz")).json() == {"status": "ready", "checks": dict.fromkeys(CHECKS, "ok")}
         drain.begin()
         assert await faults(client) == ["serving"]
@@ -54,7 +54,7 @@ async def test_readiness_names_each_check_and_which_of_them_failed(estate: Estat
 async def test_a_store_of_another_release_is_not_ready(estate: Estate) -> None:
     async with estate.main.store.write() as session:
         await session.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
-    async with served(app_of(estate)) as url, httpx.AsyncClient(base_url=url) as client:
+    async with served(app_of(estate)) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         assert await faults(client) == ["migrations"]
 
 
@@ -82,12 +82,12 @@ async def test_what_is_under_way_is_recorded_and_a_second_signal_ends_it(shop: S
         shop.released.set()
         assert (await ending).json()["status"] == "ok"
         gateway.running.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(gateway.running.wait(), 5) == 0
+        assert await asyncio.wait_for(gateway.running.wait(), 30) == 0
         assert isinstance((await asyncio.gather(hanging, return_exceptions=True))[0], httpx.TransportError)
         slow.released.set()
     async with running(build(settings)) as estate, served(app_of(estate)) as url:
         key = (settings.data_dir / "admin.key").read_text().strip()
-        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
+        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
             assert ((await note("shop")).json()["status"], (await note("slow")).json()["status"]) == ("ok", "in_doubt")
     assert (len(shop.notes), len(slow.notes)) == (1, 1)
     assert "Traceback" not in log_of(settings).read_text()

@@ -283,7 +283,7 @@ async def test_a_body_without_end_is_cut_off(estate: Estate, key: str) -> None:
 
 async def test_who_never_reads_keeps_nobody_waiting(url: str, key: str) -> None:
     """Followers of an episode that take nothing of what they are sent."""
-    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
+    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         model = {"alias": "m", "provider": "litellm", "target": "openai/x", "base_url": "http://127.0.0.1:9/v1"}
         assert (await client.post("/v1/models", json=model)).status_code == 201
         begun = {"task": "a" * 100_000, "model": "m", "driver": "client"}
@@ -305,7 +305,7 @@ async def test_what_is_refused_is_written_down(url: str, key: str) -> None:
     for _ in range(3):
         refused += await say(url, head("GET", "/v1/keys", CANARY, "Connection: close"))
     assert [answer.problem.code for answer in refused] == ["unauthenticated"] * 3
-    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}) as client:
+    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         told = (await client.get("/v1/audit", params={"action": "access.refused"})).json()
     assert sum(entry["details"]["times"] for entry in told if entry["outcome"] == "401") == 3
     assert CANARY not in str(told)

@@ -247,7 +247,7 @@ async def test_issuers_are_there_after_a_restart(settings: Settings, provider: I
     for _ in range(2):
         async with running(build(settings)) as estate, served(app_of(estate)) as url:
             admin = (settings.data_dir / "admin.key").read_text().strip()
-            async with httpx.AsyncClient(base_url=url, headers=bearer(admin)) as client:
+            async with httpx.AsyncClient(base_url=url, headers=bearer(admin), timeout=60) as client:
                 if not estate.main.issuers.list():
                     assert (await trust(client, provider.spec())).status_code == 200
                 assert (await shown(client, provider.token()))[0] == 200
@@ -256,7 +256,7 @@ async def test_issuers_are_there_after_a_restart(settings: Settings, provider: I
     async with (
         running(build(settings)) as estate,
         served(app_of(estate)) as url,
-        httpx.AsyncClient(base_url=url) as client,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
         provider.delay = 0.3
         answers = await asyncio.gather(*(shown(client, provider.token()) for _ in range(20)))

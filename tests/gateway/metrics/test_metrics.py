@@ -31,7 +31,7 @@ async def gateway(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
     async with (
         running(build(settings)) as estate,
         served(app_of(estate)) as url,
-        httpx.AsyncClient(base_url=url, headers=bearer(settings.data_dir / "admin.key")) as client,
+        httpx.AsyncClient(base_url=url, headers=bearer(settings.data_dir / "admin.key"), timeout=60) as client,
     ):
         yield client
 

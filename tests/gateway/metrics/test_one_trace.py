@@ -51,7 +51,7 @@ async def furnished(settings: Settings, shop: Shop, model: ScriptedModelServer) 
     """A gateway that may call the shop and ask the model."""
     async with running(build(settings)) as estate, served(app_of(estate)) as url:
         key = (settings.data_dir / "admin.key").read_text().strip()
-        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}) as admin:
+        async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60) as admin:
             wire = spec_of(shop).model_dump(mode="json", exclude_none=True)
             assert (await admin.post("/v1/connectors", json=wire)).status_code == 201
             alias = {"alias": "scripted", "provider": "litellm", "target": "openai/x", "base_url": model.base_url}

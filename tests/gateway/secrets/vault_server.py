@@ -18,7 +18,7 @@ class VaultServer:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.client = httpx.Client(base_url=f"{url}/v1", headers={"X-Vault-Token": ROOT}, timeout=10)
+        self.client = httpx.Client(base_url=f"{url}/v1", headers={"X-Vault-Token": ROOT}, timeout=30)
 
     def do(self, method: str, path: str, **body: Any) -> Any:
         answer = self.client.request(method, path, json=body or None)

@@ -72,7 +72,7 @@ async def test_each_knows_of_the_others_and_one_leads_as_long_as_it_lives(store_
         await until(lambda: first.departed.is_set() and first.is_alone)
         async with at_work(store_url) as (third, other):
             os.kill(await holder(other, 4_003), signal.SIGTERM)  # as that of one that died
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await third.leads.wait()
                 await third.departed.wait()
 
@@ -124,7 +124,7 @@ async def test_who_brings_the_tables_forward_works_alone(store_url: str) -> None
         await asyncio.sleep(0.2)
         assert not starting.done()
         await newer.opened(lambda _: None)
-        await asyncio.wait_for(starting, 10)
+        await asyncio.wait_for(starting, 60)
     await store.close()
 
 
@@ -161,12 +161,12 @@ async def test_a_turn_is_one_whoever_takes_it(store: Store, store_url: str) -> N
 async def test_who_loses_the_connection_knows_at_once(store: Store, store_url: str) -> None:
     async with at_work(store_url) as (first, cut_off), at_work(store_url) as (second, _):
         os.kill(await holder(store, 4_003), signal.SIGTERM)
-        await asyncio.wait_for(first.lost.wait(), 1)
+        await asyncio.wait_for(first.lost.wait(), 30)
         assert not await is_living(store, first.boot)
         with pytest.raises(GatewayUnavailableError, match="nothing was written"):
             async with cut_off.write(in_turn=True):
                 pass
-        await asyncio.wait_for(second.leads.wait(), 5)
+        await asyncio.wait_for(second.leads.wait(), 30)
         assert not second.lost.is_set()
 
 
@@ -176,6 +176,6 @@ async def test_who_is_not_answered_any_more_does_not_count_on_its_lock(store: St
         pid = await holder(store, 4_003)
         os.kill(pid, signal.SIGSTOP)
         try:
-            await asyncio.wait_for(first.lost.wait(), 20)
+            await asyncio.wait_for(first.lost.wait(), 30)
         finally:
             os.kill(pid, signal.SIGCONT)

@@ -281,7 +281,7 @@ async def kill(one: Process, other: Process, shop: Shop) -> None:
     await asyncio.sleep(0.2)
     os.kill(one.running.pid, signal.SIGKILL)
     shop.released.set()
-    note, refund, read = await asyncio.wait_for(asyncio.gather(*waits), 10)
+    note, refund, read = await asyncio.wait_for(asyncio.gather(*waits), 30)
     await asyncio.gather(*calls, return_exceptions=True)
     assert [note["status"], refund["status"], read["status"]] == ["in_doubt", "ok", "ok"]
     assert await call(other, NOTE, f"killed-{NOTE}") == note

@@ -49,7 +49,7 @@ class Bridge:
     ) -> httpx.Response:
         body = json.dumps(said).encode()
         headers = signed(changes.pop("secret", self.secret), body, message or f"msg_{secrets.token_hex(8)}", **changes)
-        async with httpx.AsyncClient() as anybody:  # no key comes with it
+        async with httpx.AsyncClient(timeout=60) as anybody:  # no key comes with it
             return await anybody.post(url, content=body, headers=headers)
 
     async def audit(self, **query: str) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ async def test_what_is_not_signed_is_told_nothing(
     right = signed(bridge.secret, body)
 
     async def post(where: str, headers: dict[str, str], content: bytes = body) -> httpx.Response:
-        async with httpx.AsyncClient() as anybody:
+        async with httpx.AsyncClient(timeout=60) as anybody:
             return await anybody.post(where, content=content, headers=headers)
 
     refused = [
@@ -168,7 +168,7 @@ async def test_what_is_signed_and_does_not_fit(bridge: Bridge) -> None:
     for wrong in ({"answered_by": ""}, {"answered_by": "a\u202eb"}, {"answered_by": "ü" * 60}, {"extra": 1}):
         assert (await bridge.answer(url, said | wrong)).status_code == 422, wrong
     for body, status in ((b"{", 400), (b"[]", 422), (b" " * 70_000, 413)):
-        async with httpx.AsyncClient() as anybody:
+        async with httpx.AsyncClient(timeout=60) as anybody:
             answer = await anybody.post(url, content=body, headers=signed(bridge.secret, body))
         assert answer.status_code == status
     assert (await bridge.client.get(f"/v1/approvals/{asked['approval']}")).json()["status"] == "pending"
