@@ -12,7 +12,7 @@ from practicum.contracts.models import Attempt
 from practicum.contracts.tools import CallStatus
 from practicum.errors import EpisodeError
 from practicum_gateway.record.call_rows import Answered, chat_row, own_row
-from practicum_gateway.record.journal import Ask, Owner, Page
+from practicum_gateway.record.journal import Owner, Page
 from practicum_gateway.record.lineage import (
     ACCEPTED,
     CALLS,
@@ -28,7 +28,7 @@ from practicum_gateway.record.lineage import (
     place,
 )
 from practicum_gateway.record.tokens import TokenMemory
-from practicum_gateway.store.prepared import Prepared, Written
+from practicum_gateway.store.prepared import Ask, Prepared, Written
 from practicum_gateway.store.record_tables import MessageRow
 
 _LINES = cast("Table", MessageRow.__table__)

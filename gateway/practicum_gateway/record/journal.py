@@ -21,7 +21,7 @@ from practicum.contracts.base import utc_now
 from practicum.contracts.episodes import EventType
 from practicum.errors import NotFoundError, PracticumError
 from practicum_gateway.store.engine import Store
-from practicum_gateway.store.prepared import Prepared, Written
+from practicum_gateway.store.prepared import Ask, Prepared, Written
 from practicum_gateway.store.record_tables import EpisodeRow, EventRow, MessageRow, ModelCallRow
 
 _R = TypeVar("_R")
@@ -41,11 +41,10 @@ _CALL = Prepared(insert(_CALLS), columns=_CALLS.c.keys())
 _LINE = Prepared(insert(_LINES), columns=_LINES.c.keys())
 _EVENT = Prepared(insert(_EVENTS), columns=_EVENTS.c.keys())
 
+_OF_ONE = (DBAPIError, ValueError, ArithmeticError, RecursionError)
+"""What a value of one entry can lead to: half a character, a number that no column holds, a document too deep."""
 _LANES = 2
 """How many transactions are under way at a time where a server works beside this process: one sends, one waits."""
-
-Ask = tuple[Prepared, Mapping[str, Any]]
-"""A query and the values of its parameters."""
 
 
 @dataclass(slots=True)
@@ -177,11 +176,11 @@ class Journal:
 
 def _written_free(entries: Sequence[Entry[Any]], connection: Connection) -> list[Any]:
     """Write those whose episodes nobody else holds."""
-    if len(entries) == 1:
-        return _written(entries, connection)
     try:
         return _written(entries, connection, free=True)
-    except DBAPIError as error:
+    except _OF_ONE as error:
+        if len(entries) == 1:
+            raise
         raise _SpoiledError from error
 
 

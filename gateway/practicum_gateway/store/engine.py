@@ -22,7 +22,7 @@ from practicum.errors import ConfigurationError
 from practicum_gateway.metrics.instruments import SHORT_SECONDS, Histogram
 from practicum_gateway.store.commits import Commits
 from practicum_gateway.store.embedded import EmbeddedConnection, as_sqlalchemy
-from practicum_gateway.store.prepared import Prepared, visible
+from practicum_gateway.store.prepared import Ask, Prepared, answers, visible
 from practicum_gateway.store.room import room_in_words
 from practicum_gateway.store.server import check_connections, transaction
 from practicum_gateway.store.sharing import settings_of, take_turn, turn
@@ -30,7 +30,6 @@ from practicum_gateway.store.together import Together
 
 _T = TypeVar("_T")
 _A = TypeVar("_A")
-_Ask = tuple[Prepared, Mapping[str, Any]]
 _BEGIN = "practicum_begin"
 """Whether a transaction on SQLite begins with a word; not where a single statement needs none, or `Commits` says it."""
 _BUSY_TIMEOUT_MS = 15_000
@@ -333,21 +332,8 @@ class Store:
         """The turn as far as this process goes."""
         return self._turns.setdefault(of, asyncio.Lock())
 
-    async def _asked(self, asks: Sequence[_Ask]) -> Sequence[list[Any]]:
-        """What several ask of PostgreSQL, each statement sent once for all who ask it."""
-        places: dict[Prepared, list[int]] = {}
-        for place, (prepared, _) in enumerate(asks):
-            places.setdefault(prepared, []).append(place)
-        found: list[list[Any]] = [[] for _ in asks]
-
-        def asked(connection: Connection) -> None:
-            for prepared, of in places.items():
-                for place, rows in zip(of, prepared.many(connection, [asks[at][1] for at in of]), strict=True):
-                    found[place] = rows
-
-        async with self._plain.connect() as connection:
-            await connection.run_sync(asked)
-        return found
+    async def _asked(self, asks: Sequence[Ask]) -> Sequence[list[Any] | Exception]:
+        return await answers(self._plain, asks)
 
     def _connection(self) -> EmbeddedConnection:
         return EmbeddedConnection(str(self.engine.url.database), self._threads, patience=_BUSY_TIMEOUT_MS / 1000)

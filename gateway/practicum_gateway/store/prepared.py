@@ -21,6 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 from sqlalchemy.types import JSON, Float, TypeEngine
 from sqlalchemy.util import await_only
@@ -121,6 +123,44 @@ class Prepared:
             columns = None if many else self._columns
             text = self._server[many] = _Text(whole, dialect, columns, self._statement.exported_columns)
         return text
+
+
+Ask = tuple[Prepared, Mapping[str, Any]]
+"""A query and the values of its parameters."""
+
+
+async def answers(engine: AsyncEngine, asks: Sequence[Ask]) -> Sequence[list[Any] | Exception]:
+    """What several ask of PostgreSQL, each statement sent once for all who ask it; who cannot be answered fails alone.
+
+    Args:
+        engine: one that commits by itself.
+        asks: queries that change nothing.
+    """
+    try:
+        return await _answers(engine, asks)
+    except DBAPIError as error:
+        if len(asks) == 1:
+            return [error]
+    given: list[list[Any] | Exception] = []
+    for ask in asks:
+        given.extend(await answers(engine, [ask]))
+    return given
+
+
+async def _answers(engine: AsyncEngine, asks: Sequence[Ask]) -> Sequence[list[Any]]:
+    places: dict[Prepared, list[int]] = {}
+    for place, (prepared, _) in enumerate(asks):
+        places.setdefault(prepared, []).append(place)
+    found: list[list[Any]] = [[] for _ in asks]
+
+    def asked(connection: Connection) -> None:
+        for prepared, of in places.items():
+            for place, rows in zip(of, prepared.many(connection, [asks[at][1] for at in of]), strict=True):
+                found[place] = rows
+
+    async with engine.connect() as connection:
+        await connection.run_sync(asked)
+    return found
 
 
 class _Text:

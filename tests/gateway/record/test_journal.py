@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from practicum.contracts.messages import Message, ToolCall
-from practicum.contracts.models import Attempt
+from practicum.contracts.models import Attempt, Usage
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.errors import EpisodeError, NotFoundError
 from practicum_gateway.record.lineage import NOTHING
@@ -83,6 +84,30 @@ async def test_who_fails_fails_alone(record: Record, begin: Begin) -> None:
     assert await kinds(record, chatting) == ["episode.started", "turn.started"]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [{"finish_reason": "\ud800"}, {"usage": Usage(prompt_tokens=10**30)}, {"error": "\udfff"}],
+    ids=["half a character", "a number beyond all", "half a character of an error"],
+)
+async def test_who_tells_what_no_database_takes_fails_alone(
+    record: Record, begin: Begin, values: dict[str, Any]
+) -> None:
+    """A model's server may say so, and an answer as it came is what is written."""
+    episodes = [await begin() for _ in range(3)]
+    calls = [made(OPENING, said("x")), made(OPENING, said("y")).model_copy(update=values), made(OPENING, said("z"))]
+    found = await asyncio.gather(
+        *(record.model_calls.add_turn(*each, NOTHING, 2) for each in zip(episodes, calls, strict=True)),
+        return_exceptions=True,
+    )
+    assert [found[0], found[2]] == [Attempt.ACCEPTED] * 2, found
+    assert isinstance(found[1], Exception)
+    assert [await kinds(record, each) for each in episodes] == [
+        ["episode.started", "turn.finished"],
+        ["episode.started"],
+        ["episode.started", "turn.finished"],
+    ]
+
+
 async def test_of_one_episode_everything_has_its_own_number(record: Record, replica: Record, begin: Begin) -> None:
     episode, turns = await begin(), await begin()
     calls = (record.model_calls, replica.model_calls)
@@ -129,11 +154,15 @@ async def test_nobody_waits_for_an_episode_that_is_not_its_own(record: Record, s
     episodes = [await begin() for _ in range(MANY)]
     async with store.write() as session:
         await session.execute(text("SELECT id FROM episodes WHERE id = :of FOR UPDATE"), {"of": episodes[0]})
+        first = asyncio.create_task(record.model_calls.begin_turn(episodes[0], 0, 1))
+        await asyncio.sleep(0.05)  # it is written by itself, and not at the same moment as others
+        async with asyncio.timeout(10):
+            await asyncio.gather(*(record.model_calls.begin_turn(episode, 0, 1) for episode in episodes[1:]))
         held, *others = (asyncio.create_task(record.model_calls.begin_turn(episode, 0, 1)) for episode in episodes)
         await asyncio.gather(*others)
         await asyncio.gather(*(record.model_calls.begin_turn(episode, 0, 2) for episode in episodes[1:]))
-        assert not held.done()
-    assert (await held)[0] == 1
+        assert (held.done(), first.done()) == (False, False)
+    assert [(await each)[0] for each in (first, held)] == [1, 1]
 
 
 async def test_a_transcript_is_read_on_from_where_it_is_known(

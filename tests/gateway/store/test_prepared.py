@@ -1,5 +1,6 @@
 """Prepared statements: what they do for many at once is what they do for each."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -55,6 +56,14 @@ async def test_many_at_once(things: Store) -> None:
     raising = [{"of": "t3", "by": 10}, {"of": "none", "by": 1}, {"of": "t0", "by": 1}]
     raised = await things.change(lambda at: RAISE.many(at, raising))
     assert [[row.number for row in each] for each in raised] == [[13], [], [1]]
+
+
+async def test_who_asks_what_no_database_takes_fails_alone(things: Store) -> None:
+    await things.change(lambda at: ADD.many(at, [thing("t0", 0), thing("t1", 1)]))
+    asked = (things.ask(FIND, {"of": name}) for name in ("t0", "\ud800", "t1"))
+    zero, half, one = await asyncio.gather(*asked, return_exceptions=True)
+    assert isinstance(half, Exception)
+    assert [[row.id for row in found] for found in (zero, one) if isinstance(found, list)] == [["t0"], ["t1"]]
 
 
 async def test_of_many_that_cannot_be_written_none_is(things: Store) -> None:
