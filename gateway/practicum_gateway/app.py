@@ -394,5 +394,6 @@ def _watched(estate: Estate) -> Generator[asyncio.Task[None]]:
 
 async def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    await asyncio.wait((task,))  # who waits for it may be cancelled too
+    if not task.cancelled():
+        task.result()

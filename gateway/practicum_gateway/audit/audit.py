@@ -1,7 +1,6 @@
 """The audit log as a service: read, checked, exported, erased from, kept for as long as it has to be."""
 
 import asyncio
-import contextlib
 import logging
 import secrets
 import time
@@ -65,8 +64,10 @@ class Audit:
         """Write down what is left and stop."""
         for task in self._tasks:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        for task in self._tasks:
+            await asyncio.wait((task,))
+            if not task.cancelled():
+                task.result()
         await self._flush()
 
     async def note(self, deed: Deed) -> None:
