@@ -260,9 +260,11 @@ class Ledger:
                 raise TakenUpError
             if row.boot != self._boot and lives(connection, row.boot):
                 raise TakenUpError
-            mine = {"boot": self._boot, "state": State.CLAIMED, "started": utc_now(), "resend": resend}
+            # One that was sent stays so: whoever finds it after this process, too, has to ask whether its key is known.
+            state = State.CLAIMED if row.sent is None else State.SENT
+            mine = {"boot": self._boot, "state": state, "started": utc_now(), "resend": resend}
             connection.execute(update(_TABLE).where(_TABLE.c.id == row.id).values(mine))
-            return replace(entry_of(row), state=State.CLAIMED)
+            return replace(entry_of(row), state=state)
         new = self._row(intent, arguments, resend)
         try:
             _INSERT(connection, new)

@@ -108,6 +108,18 @@ async def test_a_system_is_not_trusted_to_remember_a_key_for_ever(store: Store, 
     assert [entry.state for entry in await Ledger(next_store).recover()] == [State.IN_DOUBT]
 
 
+async def test_nor_where_another_took_the_call_up_and_did_not_live_to_send_it(store: Store, next_store: Store) -> None:
+    ledger = Ledger(store)
+    await ledger.mark_sent(await claim(store, ledger, Resend.SOON))
+    await claim(next_store, Ledger(next_store), Resend.SOON)
+    async with store.write() as session:
+        long_ago = utc_now() - UPSTREAM_MEMORY - timedelta(seconds=1)
+        await session.execute(update(InvocationRow).values(sent=long_ago))
+    known = await Ledger(store).recall(INTENT)
+    assert known is not None
+    assert known.state is State.IN_DOUBT
+
+
 async def test_sending_again_does_not_lengthen_that_memory(store: Store) -> None:
     ledger = Ledger(store)
     await ledger.mark_sent(await claim(store, ledger, Resend.SOON))
