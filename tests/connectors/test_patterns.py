@@ -1,4 +1,4 @@
-"""A document's pattern cannot stop the process, whatever it is matched against."""
+"""A document's patterns and unions cannot stop the process, whatever they are matched against."""
 
 import time
 from typing import Any
@@ -27,6 +27,23 @@ def test_what_takes_too_long_does_not_fit(schema: dict[str, Any], value: Any) ->
     with pytest.raises(SlowPatternError):
         strict.is_valid(value)
     assert time.monotonic() - began < 10
+
+
+def test_unions_that_stand_in_each_other_come_to_an_end() -> None:
+    node: Any = {"anyOf": [{"$ref": "#/$defs/t"}, {"$ref": "#/$defs/t"}, {"type": "number"}]}
+    tree = {"type": "object", "required": ["n"], "properties": {"n": node}}
+    schema: Any = {"properties": {"many": {"items": node}}, "$defs": {"t": tree}}
+    deep: Any = "no number"
+    for _ in range(24):  # 2 ** 24 ways, some ten minutes
+        deep = {"n": deep}
+    bounded: Any = BoundedValidator(schema)
+    began = time.thread_time()
+    assert not bounded.is_valid({"many": [deep] * 9})
+    with pytest.raises(SlowPatternError):
+        StrictValidator(schema).is_valid({"many": [deep] * 9})  # pyright: ignore[reportUnknownMemberType]
+    assert time.thread_time() - began < 8
+    assert bounded.is_valid({"many": [{"n": 1}] * 2_000})  # what is only long has its time
+    assert not bounded.is_valid({"many": [{"n": "1"}]})
 
 
 @pytest.mark.parametrize("validator", [BoundedValidator, StrictValidator])
