@@ -50,7 +50,11 @@ _MOST_OFFER_CHARACTERS = 2000
 
 
 async def load_source(
-    spec: ConnectorSpec, *, read: DocumentSource | None = None, resolve: Resolve = unresolved
+    spec: ConnectorSpec,
+    *,
+    read: DocumentSource | None = None,
+    resolve: Resolve = unresolved,
+    known: Document | None = None,
 ) -> Document:
     """The document of a registration: the one it carries, the one fetched from its `source`, or what `mcp` lists.
 
@@ -58,11 +62,12 @@ async def load_source(
         spec: the registration.
         read: reads addresses; None fetches them, guarded against private ones.
         resolve: reads the parts of its credential that are kept outside, which an MCP server is shown.
+        known: the document in force of that MCP server, which says where its tokens are given.
 
     Raises:
         DocumentError: it cannot be fetched or read; nothing else is raised.
     """
-    return await (read_document(spec, read) if spec.mcp is None else read_tools(spec, resolve=resolve))
+    return await (read_document(spec, read) if spec.mcp is None else read_tools(spec, resolve=resolve, known=known))
 
 
 class CompiledConnector:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import ClientCredentialsAuth, ConnectorSpec
 from practicum.errors import DocumentError
-from practicum_connectors.auth import Resolve, credentials_for, unresolved
+from practicum_connectors.auth import Resolve, credentials_for, schemes_of, unresolved
 from practicum_connectors.document import Document
 from practicum_connectors.document.limits import MAX_BYTES
 from practicum_connectors.document.load import document_of
@@ -31,12 +31,14 @@ _REDIRECTS: Final = range(300, 400)
 _MOST_SHOWN: Final = 300
 
 
-async def read_tools(spec: ConnectorSpec, *, resolve: Resolve = unresolved) -> Document:
+async def read_tools(spec: ConnectorSpec, *, resolve: Resolve = unresolved, known: Document | None = None) -> Document:
     """The document of an MCP server: what it lists, with the registration's overlay applied.
 
     Args:
         spec: the registration, with `mcp`.
         resolve: reads the parts of its credential that are kept outside.
+        known: the document in force; where tokens are given stays as it says, whatever the server says by now: a
+            client's secret goes nowhere else before somebody has looked at the change.
 
     Raises:
         DocumentError: the server cannot be reached or understood, lists too much, or the overlay does not fit.
@@ -49,11 +51,14 @@ async def read_tools(spec: ConnectorSpec, *, resolve: Resolve = unresolved) -> D
             wants = isinstance(spec.auth, ClientCredentialsAuth) and spec.auth.token_url is None
             schemes = await token_schemes(url, sender) if wants else {}
             empty = document_of(document_for("", "", base_url, (), schemes), url)
-            keyring = credentials_for(spec.auth, empty, base_url, sender, resolve=resolve)
+            says_where = known if known is not None and schemes_of(known) else empty
+            keyring = credentials_for(spec.auth, says_where, base_url, sender, resolve=resolve)
             await keyring.learn()
             peer = Peer(Site(base_url, keyring, sender, spec.limits), url)
-            root = await _read(peer, base_url, schemes, min(_SECONDS, spec.limits.timeout_seconds))
-            await peer.aclose()
+            try:
+                root = await _read(peer, base_url, schemes, min(_SECONDS, spec.limits.timeout_seconds))
+            finally:
+                await peer.aclose()
     except TimeoutError:
         raise DocumentError(
             f"The MCP server at {base_url} took longer than {_SECONDS_OF_ALL:.0f} s to list its tools.",

@@ -55,7 +55,7 @@ class Catalogue:
             DocumentError: there is no document, or it cannot be fetched or used.
             ConflictError: the name is in use with other content.
         """
-        document = await document_of(spec, self._secrets)
+        document = await document_of(spec, self._secrets, self._registrations)
         fingerprint, digest = self._registrations.fingerprint(spec), await asyncio.to_thread(lambda: document.digest)
         known = await self._registrations.find(spec.name)
         if known is not None:
@@ -88,8 +88,8 @@ class Catalogue:
         require_place(spec, request)
         if request.overlay is not None:
             spec = spec.model_copy(update={"overlay": request.overlay or None})
-        given = {"document": request.document, "documents": request.documents}
-        found = await document_of(spec.model_copy(update=given), self._secrets)
+        wish = spec.model_copy(update={"document": request.document, "documents": request.documents})
+        found = await document_of(wish, self._secrets, self._registrations, accept=request.accept)
         registration = await self._revised(spec, documents, found, accept=request.accept)
         action = Action.CONNECTOR_ACCEPTED if request.accept else Action.CONNECTOR_REFRESHED
         return await self._put(registration, documents, action)
@@ -100,7 +100,9 @@ class Catalogue:
         Raises:
             DocumentError: it could not be registered.
         """
-        document = await document_of(wish, self._secrets)
+        return await self._compared(wish, await document_of(wish, self._secrets, self._registrations))
+
+    async def _compared(self, wish: ConnectorSpec, document: Document) -> ConnectorComparison:
         digest, found = await asyncio.to_thread(lambda: document.digest), ConnectorComparison(known=False, digest="")
         if known := await self._registrations.find(wish.name):
             kept = Kept(*await self._registrations.load(wish.name), known)
@@ -127,14 +129,14 @@ class Catalogue:
             ConflictError: it breaks calls, somebody else changed it meanwhile, or a new tool's name is in use.
         """
         spec, documents = await self._registrations.load(wish.name)
-        found = await self.compare(wish)
+        document = await document_of(wish, self._secrets, self._registrations, accept=accept)
+        found = await self._compared(wish, document)  # the same that is put in force: it may be another the next time
         if found.held and not accept:
             raise breaks_calls(wish.name, len(found.held))
-        own, document = any(each.where == "auth" for each in found.fields), await document_of(wish, self._secrets)
+        own = any(each.where == "auth" for each in found.fields)
         kept = wish if own else wish.model_copy(update={"auth": spec.auth})
         registration = await self._registration(kept, Documents(document))
-        asked = self._registrations.fingerprint(wish)
-        registration = replace(registration, asked=asked, own_credential=own)
+        registration = replace(registration, asked=self._registrations.fingerprint(wish), own_credential=own)
         return await self._put(registration, documents, Action.CONNECTOR_REGISTERED)
 
     async def accept(self, name: str, digest: str) -> RefreshReport:
@@ -297,7 +299,7 @@ class Catalogue:
         try:
             async with held.lock:
                 if held.compiled is None:
-                    held.compiled = await self._compile(name)
+                    held.compiled = await self._compiled(*await self._registrations.load(name))
             yield held.compiled if copy is None else held.compiled.at_practice(copy)
         finally:
             held.users -= 1
@@ -310,9 +312,6 @@ class Catalogue:
             held.retired = True
             await close_if_unused(held)
         self._held.clear()
-
-    async def _compile(self, name: str) -> CompiledConnector:
-        return await self._compiled(*await self._registrations.load(name))
 
     async def _compiled(self, spec: ConnectorSpec, documents: Documents) -> CompiledConnector:
         turns = self._turns.setdefault(spec.name, Turns(spec.name, self._registrations, self._store))

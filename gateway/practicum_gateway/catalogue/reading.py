@@ -5,23 +5,34 @@ from practicum.errors import RequestError
 from practicum_connectors.auth import references_in
 from practicum_connectors.connector import load_source
 from practicum_connectors.document import Document
+from practicum_gateway.catalogue.registrations import Registrations
 from practicum_gateway.secrets.source import Secrets
 
 
-async def document_of(spec: ConnectorSpec, secrets: Secrets) -> Document:
+async def document_of(
+    spec: ConnectorSpec, secrets: Secrets, registrations: Registrations, *, accept: bool = False
+) -> Document:
     """The document of a registration.
+
+    Where the tokens of an MCP server are given stays as it was registered until somebody accepts another place.
 
     Args:
         spec: the registration.
         secrets: reads the parts of its credential that are kept outside; an MCP server is shown it to list its tools.
+        registrations: hold what is in force of it.
+        accept: whether all that the system says now is to be put in force.
 
     Raises:
         DocumentError: it cannot be read, or the MCP server cannot be reached or understood.
         ConfigurationError: a part of that credential is not there.
     """
+    known = None
     if spec.mcp is not None:
         await secrets.require(references_in(spec))
-    return await load_source(spec, resolve=secrets.resolve)
+        if not accept and await registrations.find(spec.name) is not None:
+            kept, documents = await registrations.load(spec.name)
+            known = documents.present if kept.mcp == spec.mcp else None
+    return await load_source(spec, resolve=secrets.resolve, known=known)
 
 
 def require_place(spec: ConnectorSpec, request: RefreshRequest) -> None:
