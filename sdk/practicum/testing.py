@@ -53,7 +53,7 @@ class Reply:
         content: the text.
         tool_calls: the calls it asks for.
         finish_reason: `stop` or `tool_calls`, after what the reply holds, unless given.
-        usage: tokens reported.
+        usage: tokens reported; those of `sampled` unless given, and without these 10 and 5.
         sampled: token ids and logprobs, reported as vLLM does (`prompt_token_ids`, `token_ids`, `logprobs`).
         reasoning: what it thought, reported as `reasoning_content`.
         delay: seconds before the answer.
@@ -65,7 +65,7 @@ class Reply:
     content: str | None = None
     tool_calls: tuple[ScriptedCall, ...] = ()
     finish_reason: str | None = None
-    usage: Usage = field(default=Usage(prompt_tokens=10, completion_tokens=5))
+    usage: Usage | None = None
     sampled: Sampled | None = None
     reasoning: str | None = None
     delay: float = 0.0
@@ -221,6 +221,7 @@ def completion(reply: Reply, *, model: str, number: int) -> JsonObject:
         "finish_reason": reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop"),
         "logprobs": None,
     }
+    usage = reply.usage or _counted(reply.sampled)
     body: JsonObject = {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
@@ -228,9 +229,9 @@ def completion(reply: Reply, *, model: str, number: int) -> JsonObject:
         "model": model,
         "choices": [choice],
         "usage": {
-            "prompt_tokens": reply.usage.prompt_tokens,
-            "completion_tokens": reply.usage.completion_tokens,
-            "total_tokens": reply.usage.prompt_tokens + reply.usage.completion_tokens,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "total_tokens": usage.total,
         },
     }
     if reply.sampled is not None:
@@ -256,6 +257,13 @@ def _message(reply: Reply, number: int) -> JsonObject:
             for place, asked in enumerate(reply.tool_calls)
         ]
     return message
+
+
+def _counted(sampled: Sampled | None) -> Usage:
+    """What a server counts that is told nothing of it."""
+    if sampled is None:
+        return Usage(prompt_tokens=10, completion_tokens=5)
+    return Usage(prompt_tokens=len(sampled.prompt_ids), completion_tokens=len(sampled.completion_ids))
 
 
 def _chunks(reply: Reply, whole: JsonObject, *, with_usage: bool) -> Iterator[JsonObject]:

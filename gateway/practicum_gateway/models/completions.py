@@ -17,12 +17,20 @@ from practicum.codecs.codec import Codec, Piece
 from practicum.codecs.plain import plain_text, runs
 from practicum.codecs.registry import codec_named
 from practicum.contracts.base import JsonObject
-from practicum.contracts.models import Sampled, Usage
+from practicum.contracts.models import Sampled
 from practicum.errors import ConfigurationError, ModelProviderError, RequestError
-from practicum_gateway.models.openai_answer import UnreadableError, start_of
+from practicum_gateway.models.openai_answer import (
+    Answering,
+    Reason,
+    TokenId,
+    TokenUsage,
+    UnreadableError,
+    sampled_of,
+    start_of,
+)
 from practicum_gateway.models.openai_servers import RefusalError, Server, events_in, transport_to, whole
 from practicum_gateway.models.provider import Completed, Prompt
-from practicum_gateway.models.provider_errors import provider_errors
+from practicum_gateway.models.provider_errors import provider_errors, said_by
 from practicum_gateway.models.renderings import Shown, check_held
 
 _COMPLETIONS, _VECTORS, _TOKENISE = "/completions", "/embeddings", "/tokenize"
@@ -43,25 +51,20 @@ class _Logprobs(_Part):
 
 
 class _Choice(_Part):
-    text: str = ""
-    finish_reason: str | None = None
-    token_ids: tuple[int, ...] | None = None
-    prompt_token_ids: tuple[int, ...] | None = None
+    text: str | None = None
+    finish_reason: Reason = None
+    token_ids: tuple[TokenId, ...] | None = None
+    prompt_token_ids: tuple[TokenId, ...] | None = None
     logprobs: _Logprobs | None = None
 
 
-class _Counts(_Part):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _Answer(_Part):
-    choices: tuple[_Choice, ...] = ()
-    usage: _Counts | None = None
+class _Answer(Answering):
+    choices: tuple[_Choice, ...] | None = None
+    usage: TokenUsage | None = None
 
 
 class _Tokens(_Part):
-    tokens: tuple[int, ...]
+    tokens: tuple[TokenId, ...]
 
 
 class CompletionsProvider:
@@ -170,21 +173,23 @@ class _Drawn:
     logprobs: list[float] = field(default_factory=list[float])
     told: tuple[int, ...] | None = None
     ending: str | None = None
-    counts: _Counts | None = None
+    counts: TokenUsage | None = None
 
     def take(self, said: bytes) -> None:
         """Add one answer.
 
         Raises:
             UnreadableError: it is none.
+            ToldError: it is an error.
         """
         try:
             answer = _Answer.model_validate_json(said)
         except ValidationError:
             raise UnreadableError(f"its answer is no completion: {start_of(said)}") from None
+        answer.check(answers=answer.choices is not None)
         self.counts = answer.usage or self.counts
-        for choice in answer.choices[:1]:
-            self.text += choice.text
+        for choice in (answer.choices or ())[:1]:
+            self.text += choice.text or ""
             self.ids += choice.token_ids or ()
             told = (choice.logprobs.token_logprobs if choice.logprobs is not None else None) or ()
             self.logprobs += [each for each in told if each is not None]
@@ -238,15 +243,15 @@ class _Exchange:
         said = self.codec.parse(self.spoken(drawn), self.prompt.tools, before)
         if not said.message.content and not said.message.tool_calls and drawn.ending == "stop":
             raise ModelProviderError(f"The model '{alias}' answered with nothing.")
-        logprobs = tuple(drawn.logprobs) if len(drawn.logprobs) == len(drawn.ids) else ()
-        known = bool(ids and drawn.ids)
-        counts = drawn.counts or _Counts(prompt_tokens=len(ids), completion_tokens=len(drawn.ids))
+        counts = drawn.counts or TokenUsage()
+        told = drawn.ids if ids and drawn.ids else None
+        sampled = sampled_of(ids, told, drawn.logprobs, counts.completion_tokens)
         return Completed(
             message=said.message,
             finish_reason="tool_calls" if said.message.tool_calls and drawn.ending == "stop" else drawn.ending,
-            usage=Usage(prompt_tokens=counts.prompt_tokens or 0, completion_tokens=counts.completion_tokens or 0),
-            sampled=Sampled(prompt_ids=ids, completion_ids=tuple(drawn.ids), logprobs=logprobs) if known else None,
-            tokens_from=_TOKENS_FROM if known else None,
+            usage=counts.or_of(sampled),
+            sampled=sampled,
+            tokens_from=None if sampled is None else _TOKENS_FROM,
             reasoning=said.thought or None,
             template_hash=self.codec.template_hash,
             sampling=in_force(self.prompt.sampling),
@@ -264,7 +269,7 @@ class _Exchange:
         spec = self.prompt.spec
         return RequestError(
             f"The server of '{spec.alias}' has no {_COMPLETIONS} below {spec.base_url}, or no model '{spec.target}': "
-            f"{refusal}",
+            f"{said_by(refusal, self.prompt)}",
             mend="Check base_url and target. A server without text completions cannot be spoken to with a codec: "
             "leave the codec out if it calls tools itself.",
         )

@@ -13,12 +13,18 @@ def without_key(completed: Completed, key: str | None) -> Completed:
     """The turn and its thoughts without the key; without its tokens too, if these spell the key."""
     if key is None or len(key) < _SHORTEST_KEY:
         return completed
+    completed = _reason_without(completed, key)
     said, thought = completed.message.model_dump_json(), completed.reasoning or ""
     kept, kept_thought = redact(said, [key]), redact(thought, [key])
     if (kept, kept_thought) == (said, thought):
         return completed
     message = Message.model_validate_json(kept)
     return replace(completed, message=message, reasoning=kept_thought or None, sampled=None, tokens_from=None)
+
+
+def _reason_without(completed: Completed, key: str) -> Completed:
+    reason = redact(completed.finish_reason, [key])
+    return completed if reason == completed.finish_reason else replace(completed, finish_reason=reason)
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from practicum.contracts.base import JsonObject
 from practicum.contracts.models import ModelSpec
 from practicum.errors import ModelProviderError
 from practicum_connectors.wire import Transport
+from practicum_gateway.content import without_keys
 from practicum_gateway.models.chat_format import body_of
 from practicum_gateway.models.openai_answer import StreamedAnswer, UnreadableError, read_answer, said_in, start_of
 from practicum_gateway.models.provider import Completed, Prompt
@@ -38,7 +39,12 @@ _LINGER_SECONDS = 1.0
 """How long the end of a stream is waited for once it has said that it is done, so that its connection can be kept."""
 _MOST_BYTES = 64 * 1024 * 1024
 """The longest answer, or line of a stream: far longer than any with token ids and logprobs."""
+_MOST_STREAMED = 8 * _MOST_BYTES
+"""The longest stream: a server that never ends fills no memory."""
+_MOST_REFUSED = 64 * 1024
+"""As much of a refusal is read."""
 _SHOWN = 40
+_BOM = b"\xef\xbb\xbf"
 _DONE = b"[DONE]"
 _EVENT = b"data:"
 _OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
@@ -87,7 +93,7 @@ class OpenAIServers:
                     if _DONE in events:
                         break
                 if not answer.finished:
-                    raise _broken_off(answer, response)
+                    raise _broken_off(answer, response, prompt.api_key)
                 yield replace(answer.whole(), sent=sent(prompt.spec, body))
                 with contextlib.suppress(TimeoutError, httpx.RequestError):
                     async with asyncio.timeout(_LINGER_SECONDS):
@@ -154,7 +160,7 @@ class Server:
         response = await self.transport.handle_async_request(asking)
         try:
             if not response.is_success:
-                raise RefusalError(await whole(response), response)
+                raise RefusalError(await _beginning(response), response)
             yield response
         finally:
             await response.aclose()
@@ -173,10 +179,11 @@ class RefusalError(Exception):
         self.response = response
 
 
-def _broken_off(answer: StreamedAnswer, response: httpx.Response) -> ModelProviderError:
+def _broken_off(answer: StreamedAnswer, response: httpx.Response, key: str | None) -> ModelProviderError:
     if answer.begun:
         return ModelProviderError(f"The model '{answer.where}' stopped in the middle of its answer.")
-    kind = response.headers.get("content-type", "something that does not say what it is")[:_SHOWN]
+    told = response.headers.get("content-type", "something that does not say what it is")
+    kind = without_keys(told, key)[:_SHOWN]
     return ModelProviderError(f"The model '{answer.where}' streamed no answer, but {kind}.", quoted=kind)
 
 
@@ -194,19 +201,39 @@ async def whole(response: httpx.Response) -> bytes:
     return bytes(body)
 
 
+async def _beginning(response: httpx.Response) -> bytes:
+    """As much of a refusal as is read."""
+    body = bytearray()
+    async for chunk in _chunks(response):
+        body += chunk
+        if len(body) > _MOST_REFUSED:
+            break
+    return bytes(body)
+
+
 async def events_in(response: httpx.Response) -> AsyncGenerator[list[bytes]]:
     """The data of the events of a stream, as many at a time as have arrived.
 
     Raises:
         UnreadableError: a line is longer than any answer.
     """
-    rest = b""
+    begun: list[bytes] = []
+    length = came = 0
     async for chunk in _chunks(response):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > _MOST_BYTES:
-            raise UnreadableError(f"a line of its stream is longer than {_MOST_BYTES} bytes")
+        came += len(chunk)
+        *lines, rest = (chunk.removeprefix(_BOM) if came == len(chunk) else chunk).split(b"\n")
+        if lines:
+            lines[0] = b"".join((*begun, lines[0]))
+            begun, length = [], 0
+        begun.append(rest)
+        length += len(rest)
+        if length > _MOST_BYTES or came > _MOST_STREAMED:
+            raise UnreadableError(
+                f"its stream is longer than {_MOST_STREAMED} bytes, or a line of it than {_MOST_BYTES}"
+            )
         if events := [line[len(_EVENT) :].strip() for line in lines if line.startswith(_EVENT)]:
             yield events
+    rest = b"".join(begun)
     if rest.startswith(_EVENT):
         yield [rest[len(_EVENT) :].strip()]
 

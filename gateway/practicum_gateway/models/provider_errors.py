@@ -1,8 +1,10 @@
 """The one place where whatever a model library raises becomes an error of the house, without the key."""
 
 import re
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
 from typing import cast
 
 import httpx
@@ -13,8 +15,10 @@ from practicum_gateway.models.provider import Prompt
 
 _LIBRARY_PREFIX = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception): )*(?:\w+Exception - )?")
 _JSON_FAULT = re.compile(r"Expecting (?:value|property|',')|Extra data|Unterminated string|Invalid \\escape")
-_NUMBER = re.compile(r"\d{1,6}(?:\.\d+)?")
+_NUMBER = re.compile(r"[0-9]{1,6}(?:\.[0-9]+)?")
 _TOO_LONG = 400
+_LOOKED_AT = 16_384
+"""Characters that are looked at; many more than are shown, so that no key is cut before it is taken out."""
 _WORTH_ANOTHER_TRY = frozenset({408, 409, 423, 425, 429})
 _BUSY = frozenset({429, 503})
 _CLIENT_ERROR = 4
@@ -42,7 +46,7 @@ def provider_errors(prompt: Prompt) -> Generator[None]:
 def _classified(error: Exception, prompt: Prompt) -> PracticumError:
     alias = prompt.spec.alias
     status = getattr(error, "status_code", None)
-    said, wait = _said(error, prompt), asked_wait(_headers(error))
+    said, wait = said_by(error, prompt), asked_wait(_headers(error))
     kind = kind_of(status, wait) if isinstance(status, int) else ModelProviderError
     if kind is not RequestError:
         what = f"failed with {status}" if _headers(error) else "failed"
@@ -73,9 +77,10 @@ def kind_of(status: int, wait: float | None) -> type[ModelProviderError | Reques
     return ModelProviderError if status in _WORTH_ANOTHER_TRY or status // 100 != _CLIENT_ERROR else RequestError
 
 
-def _said(error: Exception, prompt: Prompt) -> str:
+def said_by(error: Exception, prompt: Prompt) -> str:
     """The first line of what the provider said, short, without anything that looks like a key."""
-    text = without_keys(_LIBRARY_PREFIX.sub("", " ".join(str(error).split())), prompt.api_key)
+    text = " ".join(str(error)[:_LOOKED_AT].split())
+    text = without_keys(_LIBRARY_PREFIX.sub("", text), prompt.api_key).replace("\x00", "")
     if _JSON_FAULT.match(text):
         return f"its answer is not JSON ({text})"
     if len(text) > _TOO_LONG:
@@ -84,12 +89,21 @@ def _said(error: Exception, prompt: Prompt) -> str:
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a provider asked to wait, where its headers say so in seconds or milliseconds."""
+    """Seconds that a provider asked to wait, where its headers say so: in seconds, milliseconds, or as a date."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)
         if value is not None and _NUMBER.fullmatch(value):
             return float(value) * scale
-    return None
+    return _until(headers.get("retry-after", ""))
+
+
+def _until(date: str) -> float | None:
+    """Seconds until a date as HTTP writes it; None where it is none, or over."""
+    try:
+        left = parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return round(left, 3) if left > 0 else None
 
 
 def _headers(error: Exception) -> Mapping[str, str]:

@@ -43,7 +43,7 @@ async def test_what_a_server_can_do_is_said_with_what_follows_and_kept(world: Wo
         "logprobs": True,
         "length": None,
     }
-    assert (found.healthy, found.tokens) == (True, 30)
+    assert (found.healthy, found.tokens) == (True, 18)
     assert [request.body["max_tokens"] for request in world.model.requests] == [16, 64, 16]
     path = "/v1/models/own/versions"
     (version,) = [ModelVersion.model_validate(each) for each in (await world.admin.get(path)).json()]
