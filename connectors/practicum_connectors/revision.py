@@ -98,8 +98,8 @@ def revised(spec: ConnectorSpec, older: Side, newer: Side) -> Revision:
         older: the state that is in force as a whole.
         newer: the state that waits.
     """
-    words_wait = spec.mcp is not None
-    found = list(compared(_state(older, words_wait=words_wait), _state(newer, words_wait=words_wait)))
+    all_waits = spec.mcp is not None
+    found = list(compared(_state(older, all_waits=all_waits), _state(newer, all_waits=all_waits)))
     sides = {one.older: older for one in found if one.older is not None and one.breaking}
     taken = frozenset(sides)
     places = frozenset(map(origin_of, (older.compiled.base_url, *older.compiled.base_of.values())))
@@ -112,8 +112,8 @@ def revised(spec: ConnectorSpec, older: Side, newer: Side) -> Revision:
     return Revision(tuple(served), tuple(held), sides, tuple(_report(older, newer, sides)))
 
 
-def _state(side: Side, *, words_wait: bool) -> State:
-    return State(side.document, side.compiled.plans, side.compiled.base_of, words_wait)
+def _state(side: Side, *, all_waits: bool) -> State:
+    return State(side.document, side.compiled.plans, side.compiled.base_of, all_waits)
 
 
 def _must_wait(one: Compared, newer: Side, taken: frozenset[str], places: frozenset[str]) -> bool:

@@ -3,14 +3,17 @@
 An operation is the same when its method and path are (whatever the variables are called), else when its name is.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from practicum.contracts.base import JsonObject
 from practicum.contracts.connectors import Change, ChangeKind
 from practicum_connectors.catalogue.plan import Argument, ToolPlan
 from practicum_connectors.catalogue.received import Received
 from practicum_connectors.catalogue.schema_difference import Found, SchemaDifference
+from practicum_connectors.catalogue.stated import COMPENSATION, OVERRIDES
 from practicum_connectors.document.load import Document
 from practicum_connectors.document.operations import VARIABLE
 
@@ -25,13 +28,14 @@ class State:
         document: the document.
         plans: its tools, by exposed name.
         base_of: where each tool's calls go, by exposed name.
-        words_wait: whether words that changed break too: those of somebody else's tools go into prompts as they are.
+        all_waits: whether whatever changed of a known tool breaks: what is said of somebody else's tools goes into
+            prompts as it is, a new optional argument no less than other words.
     """
 
     document: Document
     plans: Mapping[str, ToolPlan]
     base_of: Mapping[str, str] = field(default_factory=dict[str, str])
-    words_wait: bool = False
+    all_waits: bool = False
 
     @cached_property
     def received(self) -> Received:
@@ -72,7 +76,7 @@ def compared(before: State, after: State) -> Iterator[Compared]:
         if other is None:
             found: Iterable[Found] = (Found(ChangeKind.REMOVED, "", breaking=True),)
         else:
-            found = _gathered(_Pair(before, after, tool, other).differences(), words_wait=after.words_wait)
+            found = _gathered(_Pair(before, after, tool, other).differences(), all_waits=after.all_waits)
         yield Compared(tool, other, tuple(_change(plan, difference) for difference in found))
     met = set(pairs.values())
     for tool, plan in after.plans.items():
@@ -103,14 +107,14 @@ def _change(plan: ToolPlan, found: Found) -> Change:
     )
 
 
-def _gathered(found: Iterable[Found], *, words_wait: bool) -> Iterator[Found]:
+def _gathered(found: Iterable[Found], *, all_waits: bool) -> Iterator[Found]:
     """Each difference once; those of words alone as one, unless somebody has to decide about each."""
     places: dict[str, None] = {}
     for difference in dict.fromkeys(found):
-        if difference.kind is not ChangeKind.DESCRIPTION:
-            yield difference
-        elif words_wait and not difference.where.startswith("response"):
+        if all_waits:
             yield replace(difference, breaking=True)
+        elif difference.kind is not ChangeKind.DESCRIPTION:
+            yield difference
         else:
             places[difference.where] = None
     if places:
@@ -146,6 +150,18 @@ class _Pair:
             yield Found(ChangeKind.DESCRIPTION, "", old.tool.description, new.tool.description)
         yield from self._sent(old, new)
         yield from self._received(old, new)
+        if self.after.all_waits:
+            yield from self._said(old, new)
+
+    def _said(self, old: ToolPlan, new: ToolPlan) -> Iterator[Found]:
+        """What is said otherwise of a tool in ways that change no call."""
+        for where, mine, theirs in (
+            ("hints", _hints(old), _hints(new)),
+            ("arguments", old.tool.input_schema, new.tool.input_schema),
+            ("response", old.tool.output_schema, new.tool.output_schema),
+        ):
+            if mine != theirs:
+                yield Found(ChangeKind.DESCRIPTION, where, json.dumps(mine), json.dumps(theirs))
 
     def _sent(self, old: ToolPlan, new: ToolPlan) -> Iterator[Found]:
         schemas = SchemaDifference(old.definitions.closure(old.needs), new.definitions.closure(new.needs), "sent")
@@ -188,6 +204,12 @@ def _words(plan: ToolPlan) -> tuple[str, str | None]:
     """What a tool says of itself; without words of its own it is called by its path, which is compared already."""
     tool = plan.tool
     return "" if tool.description == f"{tool.method} {tool.path}" else tool.description, tool.title
+
+
+def _hints(plan: ToolPlan) -> JsonObject:
+    """What the system itself says of an operation beside the document's own words."""
+    said = plan.operation.extensions
+    return {name: said[name] for name in said if name not in {OVERRIDES, COMPENSATION}}
 
 
 def _by_place(plan: ToolPlan) -> dict[tuple[str, str], Argument]:

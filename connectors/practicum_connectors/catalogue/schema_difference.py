@@ -65,7 +65,7 @@ class SchemaDifference:
     _seen: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def compare(self, old: Schema, new: Schema, where: str, *, always: bool = True) -> list[Found]:
-        """All differences, at most a hundred; those of a definition are told where it is first met.
+        """All differences, those of a definition where it is first met; of more than a hundred the rest is one.
 
         Args:
             old: the schema as it was.
@@ -76,7 +76,10 @@ class SchemaDifference:
         found: list[Found] = []
         for difference in self._compare(old, new, where, always=always):
             found.append(difference)
-            if len(found) == _MOST_FOUND:
+            if len(found) == _MOST_FOUND:  # any of those that are not told may break
+                found.append(
+                    Found(ChangeKind.RETYPED, where, None, f"more than {_MOST_FOUND} differences", breaking=True)
+                )
                 break
         return found
 
