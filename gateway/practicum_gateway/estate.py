@@ -54,7 +54,7 @@ class Estate:
         self._open: dict[str, AbstractAsyncContextManager[House]] = {}
         self._entering: dict[str, list[Notice]] = {}
         self._changing = asyncio.Lock()
-        self._following = set[asyncio.Future[None]]()
+        self._following: dict[asyncio.Future[None], str] = {}
 
     @property
     def tenants(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Estate:
     async def open(self) -> None:
         """Open the houses of all tenants that have a store."""
         for tenant in await self._stores.names():
-            await self._enter(tenant)
+            await self._unless_removed(self._enter(tenant), tenant)
 
     async def create(self, tenant: str, admin: str) -> IssuedKey:
         """Make a tenant; returns the key of its first administrator.
@@ -127,7 +127,7 @@ class Estate:
         elif notice.tenant in self._entering:
             self._entering[notice.tenant].append(notice)
         elif house is not None and (further := follow(house, notice)) is not None:
-            self._follow(further, notice)
+            self._follow(self._unless_removed(further, notice.tenant), notice)
 
     async def take_up(self) -> None:
         """Take up what gateways leave behind, whenever one has gone; until cancelled."""
@@ -162,8 +162,7 @@ class Estate:
 
     async def close(self) -> None:
         """Close every house but the main one."""
-        for following in tuple(self._following):
-            following.cancel()
+        await self._follow_no_more(*self._following.values())
         for tenant in tuple(self._open):
             await self._leave(tenant)
 
@@ -183,20 +182,38 @@ class Estate:
                 except SQLAlchemyError as error:  # its tables may have gone before the last of it was written
                     logger.info("the house of a removed tenant was closed in haste: %s", type(error).__name__)
             for tenant in sorted(names - self._houses.keys()):
-                await self._enter(tenant)
+                await self._unless_removed(self._enter(tenant), tenant)
+
+    async def _unless_removed(self, doing: Awaitable[None], tenant: str) -> None:
+        """Do something for a tenant; that it cannot be done is no trouble where another gateway has removed it."""
+        try:
+            await doing
+        except (SQLAlchemyError, PracticumError) as error:
+            async with self.main.store.turn("tenants"):  # whoever is removing it has done so then
+                if tenant == MAIN or tenant in await self._stores.names():
+                    raise
+            logger.info("a removed tenant was worked on to the last: %s", type(error).__name__)
 
     def _follow(self, further: Awaitable[None], notice: Notice) -> None:
         # In a context of its own: nobody's request is the reason for it.
         following = contextvars.Context().run(asyncio.ensure_future, further)
-        self._following.add(following)
+        self._following[following] = notice.tenant
 
         def ended(done: asyncio.Future[None]) -> None:
-            self._following.discard(done)
+            del self._following[done]
             if not done.cancelled() and (error := done.exception()) is not None:
                 logger.error("a change of %s could not be followed: %s", notice.topic, type(error).__name__)
                 self.main.replica.lost.set()
 
         following.add_done_callback(ended)
+
+    async def _follow_no_more(self, *tenants: str) -> None:
+        """Have nothing under way that others told of these tenants: it would go on in houses that are closed."""
+        ending = [following for following, tenant in self._following.items() if tenant in tenants]
+        for following in ending:
+            following.cancel()
+        if ending:
+            await asyncio.wait(ending)
 
     async def _enter(self, tenant: str) -> None:
         opened = self._opener(tenant)
@@ -211,6 +228,7 @@ class Estate:
 
     async def _leave(self, tenant: str) -> None:
         self._houses.pop(tenant)
+        await self._follow_no_more(tenant)
         await self._open.pop(tenant).__aexit__(None, None, None)
 
 

@@ -82,6 +82,24 @@ async def test_an_episode_that_is_cancelled_elsewhere_has_its_model_call_broken_
             await asyncio.wait_for(turn, 30)
 
 
+async def test_a_tenant_that_is_worked_on_while_it_is_removed_troubles_nobody_else(both: tuple[Estate, Estate]) -> None:
+    one, other = both
+    for estate, further, tenant in ((one, other, "sales"), (other, one, "ops")):
+        await estate.create(tenant, "sam")
+        further.heed(Notice("another", "main", "tenants", tenant))
+    await until(lambda: one.house("ops") is not None and other.house("sales") is not None)
+    async with one.main.store.write() as session:  # as far as another has come, before its last word of it is heard
+        await session.execute(text("DROP SCHEMA practicum_tenant_sales CASCADE"))
+    for topic in ("webhooks", "issuers", "connectors", "rules"):
+        other.heed(Notice("another", "sales", topic, "shop"))
+    other.heed(Notice("another", "main", "tenants", "sales"))
+    await until(lambda: other.house("sales") is None)
+    await one.remove("ops")
+    await until(lambda: other.house("ops") is None)
+    assert not other.main.replica.lost.is_set()
+    assert not one.main.replica.lost.is_set()
+
+
 async def test_who_cannot_follow_serves_no_more(both: tuple[Estate, Estate]) -> None:
     one, other = both
     other.heed(Notice("a newer release", "main", "what is not known here", ""))
