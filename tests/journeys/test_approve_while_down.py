@@ -15,7 +15,7 @@ from practicum.testing import RecordedRequest, Reply, ScriptedModelServer, call,
 from tests.journeys.house import House
 from tests.journeys.test_kill_worker import START
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 ASK = RuleSet(rules=(Rule(id="refunds", tools=("erp.create_refund",), outcome=Outcome.ASK),))
 
@@ -51,7 +51,7 @@ def test_a_yes_from_the_command_line_outlives_the_worker(house: House) -> None:
             assert given["status"] == "approved"
             assert house.systems.effects("erp") == []
             house.mend()
-            result = handle.result(timeout=120)
+            result = handle.result(timeout=300)
     finally:
         house.client.rules.set(RuleSet(rules=before.rules, budgets=before.budgets))
         house.mend()

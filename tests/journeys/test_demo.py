@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(temporal_program() is None, reason="needs the extra local"),
 ]
 

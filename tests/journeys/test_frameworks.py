@@ -18,7 +18,7 @@ from benchmarks.nonces import TURNS, task, turn
 from benchmarks.runners import PYTHONS, ROOT
 from benchmarks.services import Service
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 PRACTICUM = [sys.executable, "-c", "from practicum.cli.main import main; main()"]
 ASKS = """

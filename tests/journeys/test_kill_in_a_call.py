@@ -14,7 +14,7 @@ from tests.journeys.house import House
 from tests.journeys.slow_system import SlowSystem
 from tests.postgres import PostgresServer
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_call_under_way_outlives_its_worker(house: House, slow: SlowSystem) ->
         house.kill("worker")
         assert house.mend() == ("worker",)
         slow.go_on.set()
-        result = handle.result(timeout=120)
+        result = handle.result(timeout=300)
 
     made = house.client.trajectories.get(handle.id).invocations
     assert (result.status, result.answer) == (EpisodeStatus.COMPLETED, "That is all.")
@@ -81,7 +81,7 @@ def test_a_call_whose_gateway_died_is_in_doubt_and_not_repeated(house: House, sl
         house.kill("gateway")
         slow.go_on.set()
         assert house.mend() == ("gateway",)
-        result = handle.result(timeout=120)
+        result = handle.result(timeout=300)
 
     made = house.client.trajectories.get(handle.id).invocations
     assert (result.status, result.answer) == (EpisodeStatus.COMPLETED, "That is all.")

@@ -7,7 +7,7 @@ from practicum.contracts.tasks import States
 from practicum.testing import RecordedRequest, Reply, ScriptedModelServer, call, say
 from tests.journeys.house import House
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 START: States = {
     "erp": {
@@ -51,7 +51,7 @@ def test_a_new_worker_finishes_the_episode_and_each_side_effect_happens_once(hou
         assert not handle.get().status.ended
         assert house.mend() == ("worker",)
         assert house.service("worker").process != killed.process
-        result = handle.result(timeout=120)
+        result = handle.result(timeout=300)
 
     assert (result.status, result.answer) == (EpisodeStatus.COMPLETED, "Refunded 24.00 and told the warehouse.")
     assert [effect["operation"] for effect in house.systems.effects("erp")] == [

@@ -30,7 +30,7 @@ from practicum.trajectories.tokens import IGNORED
 from tests.journeys.house import OPTIONS, House
 from tests.sdk.services.test_serving import SHIPPED, bundle
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parents[2]
 PRACTICUM = Path(sys.executable).with_name("practicum")
@@ -111,7 +111,7 @@ def terminal(house: House, tmp_path: Path) -> Terminal:
 def answers(house: House, alias: str = ALIAS) -> tuple[str | None, str]:
     """What the model of the next episode says, and which version the record says it was."""
     handle = house.client.episodes.start("Who are you?", model=alias)
-    answer = handle.result(timeout=120).answer
+    answer = handle.result(timeout=300).answer
     return answer, house.client.trajectories.get(handle.id).model_calls[0].version
 
 

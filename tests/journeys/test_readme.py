@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"<!-- run: (\w+) -->\n```(bash|python)\n(.*?)```", re.DOTALL)
 FENCE = re.compile(r"^```(?:bash|python)$", re.MULTILINE)
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 
 def _agent(request: RecordedRequest) -> Reply:

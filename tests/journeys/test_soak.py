@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.soak import soak
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 
 def test_of_a_thousand_calls_none_is_lost_and_none_is_made_twice() -> None:

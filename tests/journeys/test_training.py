@@ -8,7 +8,7 @@ from practicum.errors import EpisodeError
 from practicum.testing import ScriptedModelServer, call, say
 from tests.journeys.house import House
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 ORDER = {"customer_id": "C-1", "sku": "mug", "quantity": 2, "status": "delivered", "paid": 24.0, "refunded": 0.0}
 START: States = {"erp": {"orders": {"7": {**ORDER}}}}
@@ -29,7 +29,7 @@ def test_a_training_episode_leaves_the_live_systems_alone(house: House) -> None:
             mode=EpisodeMode.TRAINING,
             start=START,
         )
-        result = handle.result(timeout=120)
+        result = handle.result(timeout=300)
 
     assert (result.status, result.answer) == (EpisodeStatus.COMPLETED, "Refunded; there is no such service.")
     statuses = [made.observation.http_status for made in house.client.trajectories.get(handle.id).invocations]

@@ -22,7 +22,7 @@ PRACTICUM = Path(sys.executable).with_name("practicum")
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(temporal_program() is None or bool(missing_of("gateway")), reason="needs gateway and local"),
 ]
 

@@ -93,7 +93,7 @@ def temporal_server() -> Generator[str]:
         yield f"127.0.0.1:{port}"
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(30)
         # temporalio's threads crash a Python that ends while they are busy; without a server they soon are not.
         time.sleep(0.5)
 

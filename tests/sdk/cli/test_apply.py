@@ -25,7 +25,7 @@ from tests.sdk.stand_in import scrubbed_environment
 
 pytestmark = [
     pytest.mark.journey,
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(bool(missing_of("gateway")), reason="needs the extra gateway"),
 ]
 

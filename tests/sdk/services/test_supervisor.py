@@ -263,7 +263,7 @@ class _SlowLook:
 
 
 def _gone(process: ProcessIdentity) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while is_alive(process):
         assert time.monotonic() < deadline, "it did not die"
         time.sleep(0.02)
