@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -99,10 +99,12 @@ class Message:
     Attributes:
         result: what it gives, if it succeeded.
         error: what went wrong, if it did not.
+        own: whether it names the request; an error that names none may be of the connection or the session.
     """
 
     result: Node | None = None
     error: Node | None = None
+    own: bool = True
 
     @property
     def code(self) -> int:
@@ -115,35 +117,50 @@ class Message:
         """The HTTP status that means the same as an error; a code that says nothing means that anything may be."""
         return _REFUSALS.get(self.code, _FAILED)
 
+    @property
+    def refuses(self) -> bool:
+        """Whether it is an error by which a server says that it did nothing."""
+        return self.error is not None and self.code in _REFUSALS
+
 
 def found_in(response: HttpResponse, number: int) -> Message | None:
-    """The answer to a request in what came back; None if it is not there.
+    """The answer to a request in what came back; None if it is not there. One that names it comes before any other.
 
     Args:
         response: what came back.
         number: of the request.
     """
     if response.media_type == "text/event-stream":
-        events = Events()
-        texts = events.feed(response.body)
-        return next((found for text in texts if (found := message_of(text, number)) is not None), None)
-    if response.media_type.endswith(("/json", "+json")) and response.complete:
-        return message_of(response.body, number)
-    return None
+        nodes = [node for text in Events().feed(response.body) for node in _nodes(text)]
+    elif response.media_type.endswith(("/json", "+json")) and response.complete:
+        nodes = list(_nodes(response.body))
+    else:
+        return None
+    nameless = (as_node(node["error"]) for node in nodes if node.get("id") is None and is_node(node.get("error")))
+    return _answer(nodes, number) or next((Message(error=error, own=False) for error in nameless), None)
 
 
-def message_of(text: str | bytes, number: int) -> Message | None:
-    """A text as the answer to a request; None if it is none. An error may come without the request's number."""
-    parsed = _parsed(text)
-    for each in cast("list[object]", parsed) if isinstance(parsed, list) else [parsed]:
-        node = as_node(each)
+def message_of(text: str, number: int) -> Message | None:
+    """A text as the answer that names a request; None if it is none."""
+    return _answer(_nodes(text), number)
+
+
+def _answer(nodes: Iterable[Node], number: int) -> Message | None:
+    for node in nodes:
+        if node.get("id") != number or isinstance(node.get("id"), bool):
+            continue
         result, error = node.get("result"), node.get("error")
-        same = node.get("id") == number and not isinstance(node.get("id"), bool)
-        if same and is_node(result):
+        if is_node(result):
             return Message(result=as_node(result))
-        if is_node(error) and (same or node.get("id") is None):
+        if is_node(error):
             return Message(error=as_node(error))
     return None
+
+
+def _nodes(text: str | bytes) -> Iterator[Node]:
+    """The objects of a message, or of several at once."""
+    found = parsed(text)
+    yield from map(as_node, cast("list[object]", found) if isinstance(found, list) else [found])
 
 
 def supported(error: Node) -> list[str]:
@@ -152,13 +169,14 @@ def supported(error: Node) -> list[str]:
     return [version for version in named if isinstance(version, str)]
 
 
-def _parsed(text: str | bytes) -> object:
+def parsed(text: str | bytes) -> object:
+    """A text as JSON; None where it is none, or nests too deep."""
     data = text.encode(errors="replace") if isinstance(text, str) else text
     try:
-        parsed: object = json.loads(without_halves(data), parse_constant=_no_number)
+        found: object = json.loads(without_halves(data), parse_constant=_no_number)
     except (ValueError, RecursionError):
         return None
-    return parsed
+    return found
 
 
 def _no_number(_: str) -> None:

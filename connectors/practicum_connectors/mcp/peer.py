@@ -15,10 +15,10 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from practicum.contracts.base import JsonObject
-from practicum_connectors.auth import redact_bytes
+from practicum_connectors.auth import redact, redact_bytes
 from practicum_connectors.calls import PreparedCall
 from practicum_connectors.document.pointers import Node, as_list, as_node, text_of
-from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, Pairs
+from practicum_connectors.exchange import Delivery, Exchange, HttpRequest, HttpResponse, Pairs, Payload
 from practicum_connectors.mcp.document import OF_TOOL
 from practicum_connectors.mcp.events import waiting_for
 from practicum_connectors.mcp.messages import (
@@ -31,6 +31,7 @@ from practicum_connectors.mcp.messages import (
     greeting,
     header_text,
     message_of,
+    parsed,
     supported,
     written,
 )
@@ -40,6 +41,8 @@ from practicum_connectors.site import Site
 
 KEY: Final = "practicum/idempotencyKey"
 """The member of `_meta` that carries the idempotency key; a Practicum gateway recognises it as a server."""
+_CALL: Final = "tools/call"
+_BYTES: Final = "application/octet-stream"
 _OWN_HEADERS: Final = frozenset({"accept", "content-type", "user-agent"})
 _REDIRECTS: Final = range(300, 400)
 _CLIENT_ERRORS: Final = range(400, 500)
@@ -51,6 +54,12 @@ _GOODBYE_SECONDS: Final = 2.0
 _TRIES: Final = 2
 _MOST_SHOWN: Final = 200
 _MOST_READ: Final = 1000
+_READY_SECONDS: Final = 10.0
+_NO_SESSION: Final = re.compile(
+    rb"session[ _-]?id\b|session not found|(no|invalid|unknown|missing) (valid |mcp )?session|not initialized",
+    re.IGNORECASE,
+)
+"""How servers say that they know a session no more; a tool that speaks of sessions of its own says more than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,7 @@ class Peer:
         headers = (*_trace(request), *_mirrored(told, arguments))
 
         async def attempt(left: float) -> Exchange:
-            answer = await self.ask("tools/call", params, left, headers=headers)
+            answer = await self.ask(_CALL, params, left, headers=headers)
             return self._translated(answer)
 
         return await retried(
@@ -137,7 +146,8 @@ class Peer:
             answer = await self._once(begun.form, method, params, end - self.site.clock.now(), headers)
             if not _forgotten(answer, begun.form):
                 break
-            self._greeted = None
+            if self._greeted is begun:  # else another call has begun anew already
+                self._greeted = None
         return answer
 
     async def begin(self, seconds: float) -> Greeted | Answer:
@@ -149,8 +159,16 @@ class Peer:
         Returns:
             What it said of itself, or the answer by which that failed.
         """
+        if self._greeted is not None:
+            return self._greeted
         end = self.site.clock.now() + seconds
-        async with self._beginning:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._beginning.acquire()
+        except TimeoutError:
+            reason = f"The MCP server at {self.site.base_url} did not say in time how it is spoken to."
+            return Answer(Exchange(Delivery.NOT_SENT, reason=reason, tried=False))
+        try:
             if self._greeted is None:
                 found = await self._discovered(end - self.site.clock.now())
                 found = found or await self._shaken(end - self.site.clock.now())
@@ -158,6 +176,8 @@ class Peer:
                     return found
                 self._greeted = found
             return self._greeted
+        finally:
+            self._beginning.release()
 
     async def aclose(self) -> None:
         """Tell a server that keeps a session for us that it need not; the connections stay its site's."""
@@ -198,7 +218,8 @@ class Peer:
         session = response.header("mcp-session-id") or ""
         form = Form(version, session if _SESSION.fullmatch(session) else None)
         ready = written(self.url, form, None, "notifications/initialized", {})
-        await self.site.send(ready, max(0.0, end - self.site.clock.now()))
+        left = max(0.0, end - self.site.clock.now())
+        await self.site.send(ready, min(_READY_SECONDS, left / 2))  # nothing is waited for that it may say to this
         return _greeted(form, as_node(result.get("serverInfo")))
 
     async def _once(
@@ -214,7 +235,17 @@ class Peer:
         message = found_in(response, number)
         if message is None and response.status in _OK:
             return Answer(replace(exchange, delivery=Delivery.LOST, response=response, reason=self._odd(response)))
-        return Answer(exchange, message)
+        return Answer(exchange, message if message is None or method == _CALL else self._cleaned(message))
+
+    def _cleaned(self, message: Message) -> Message:
+        """A message without the credentials' values, however they were escaped in it."""
+        secrets = tuple(self.site.keyring.secrets())
+        given = json.dumps([message.result, message.error], ensure_ascii=False)
+        clean = redact(given, secrets)
+        if clean == given:
+            return message
+        parts = [*as_list(parsed(clean)), None, None]
+        return replace(message, result=as_node(parts[0]) or None, error=as_node(parts[1]) or None)
 
     def _odd(self, response: HttpResponse) -> str:
         """Why what came back with success is no answer."""
@@ -231,14 +262,13 @@ class Peer:
         if message is None:
             return replace(exchange, response=None) if exchange.delivery is Delivery.LOST else exchange
         if message.error is not None and exchange.response is not None:
-            ok = exchange.response.status in _OK
-            status = message.status if ok else exchange.response.status
+            status = _meant(message, exchange.response.status)
             told = error_answer(message.error, status)
             kept = tuple(pair for pair in exchange.response.headers if pair[0] == "retry-after")
             return replace(exchange, response=self.site.cleaned(replace(told, headers=(*told.headers, *kept))))
         response, payloads = answer_of(message.result or {})
         secrets = tuple(self.site.keyring.secrets())
-        clean = tuple(replace(each, content=redact_bytes(each.content, secrets)) for each in payloads)
+        clean = tuple(_clean(each, secrets) for each in payloads)
         return replace(exchange, response=self.site.cleaned(response), payloads=clean if secrets else payloads)
 
 
@@ -274,12 +304,30 @@ def _forgotten(answer: Answer, form: Form) -> bool:
         return False
     if message is not None and message.code == UNSUPPORTED_VERSION:
         return True
-    if message is not None and message.result is not None:
+    if message is not None and message.own and not message.refuses:
         return False
-    said = response.body[:_MOST_READ].lower()
+    said = response.body[:_MOST_READ]
+    no_session = form.session is not None and _NO_SESSION.search(said) is not None
     if response.status == HTTPStatus.BAD_REQUEST:
-        return b"protocol version" in said or (form.session is not None and b"session" in said)
-    return response.status == HTTPStatus.NOT_FOUND and form.session is not None
+        return b"protocol version" in said.lower() or no_session
+    return (
+        response.status == HTTPStatus.NOT_FOUND
+        and form.session is not None
+        and (message is None or not message.own or no_session)
+    )
+
+
+def _meant(message: Message, status: int) -> int:
+    """The status that says what an error means; a code of the tool's own may follow a deed, whatever status it has."""
+    if status in _OK or (status in _CLIENT_ERRORS and status not in _STAYS and message.own and not message.refuses):
+        return message.status
+    return status
+
+
+def _clean(payload: Payload, secrets: tuple[str, ...]) -> Payload:
+    name = None if payload.name is None else redact(payload.name, secrets)
+    kind = payload.media_type if redact(payload.media_type, secrets) == payload.media_type else _BYTES
+    return replace(payload, media_type=kind, name=name, content=redact_bytes(payload.content, secrets))
 
 
 def _trace(request: HttpRequest) -> Pairs:

@@ -41,7 +41,8 @@ def answer_of(result: Node) -> tuple[HttpResponse, tuple[Payload, ...]]:
     texts = list(_texts(parts))
     structured = result.get("structuredContent")
     if structured is not None:
-        beside = [text for text in texts if not _says_the_same(text, structured)]
+        same = _sayings(structured)
+        beside = [text for text in texts if not _says_the_same(text, structured, same)]
         if status == _OK or not beside:
             return HttpResponse(status, (("content-type", _JSON),), json.dumps(structured).encode()), payloads
     return _said("\n".join(texts), status), payloads
@@ -78,14 +79,18 @@ def _texts(parts: list[Any]) -> Iterator[str]:
         yield f"[{len(parts) - _MOST_PARTS} more parts are left out]"
 
 
-def _says_the_same(text: str, structured: object) -> bool:
+def _sayings(structured: object) -> frozenset[str]:
+    """The only value of structured content that has one, as a text."""
+    members = as_node(structured)
+    return frozenset(map(_plain, members.values())) if len(members) == 1 else frozenset()
+
+
+def _says_the_same(text: str, structured: object, same: frozenset[str]) -> bool:
     """Whether a text is what the structured content says: as JSON, or as its only value."""
     try:
-        said: object = json.loads(text)
+        return text in same or json.loads(text) == structured
     except (ValueError, RecursionError):
-        said = None
-    members = as_node(structured)
-    return said == structured or (len(members) == 1 and text in map(_plain, members.values()))
+        return False
 
 
 def _plain(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A server of the present revision that says whatever a test wants it to say."""
+"""A server of the present revision, or of one with sessions, that says whatever a test wants it to say."""
 
 import asyncio
 import json
@@ -41,12 +41,18 @@ class Fault:
 
 @dataclass
 class Hostile:
-    """A server of the present revision, scripted: what it lists, what a call gives, what lies beside it."""
+    """A server of the present revision, scripted: what it lists, what a call gives, what lies beside it.
+
+    With a `session` it speaks a revision with a handshake. `slow` seconds pass before it answers every other call.
+    """
 
     tools: Any = field(default_factory=lambda: [{"name": "act", "inputSchema": OBJECT}])
     pages: Callable[[str | None], Any] | None = None
     call: Any = field(default_factory=dict[str, Any])
     greeting: Any = None
+    greets: asyncio.Event = field(default_factory=asyncio.Event)
+    session: str | None = None
+    slow: float = 0.0
     over: bool = False
     beside: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: int = 0
@@ -60,20 +66,18 @@ class Hostile:
             if not message.get("more_body"):
                 break
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
-        asked: dict[str, Any] = json.loads(body) if scope["path"] == "/mcp" else {"method": scope["path"]}
+        other = scope["path"] if scope["path"] != "/mcp" else "DELETE" if scope["method"] == "DELETE" else None
+        asked: dict[str, Any] = json.loads(body) if other is None else {"method": other}
         self.asked.append((asked["method"], headers))
-        await self._answer(asked, send)
+        said = self._said(asked)
+        if asked["method"] == "tools/call" and self.calls % 2:
+            await asyncio.sleep(self.slow)
+        await self._answer(asked, said, send)
 
     def _said(self, asked: dict[str, Any]) -> Any:
         match asked["method"]:
-            case "server/discover" | "initialize" if self.greeting is not None:
-                return self.greeting
-            case "server/discover":
-                return {
-                    "supportedVersions": ["2026-07-28"],
-                    "capabilities": {},
-                    "serverInfo": {"name": "Hos\n\x1btile"},
-                }
+            case "server/discover" | "initialize" | "notifications/initialized" | "DELETE":
+                return self._greeted(asked)
             case "tools/list":
                 cursor = asked["params"].get("cursor")
                 return {"tools": self.tools} if self.pages is None else self.pages(cursor)
@@ -83,8 +87,22 @@ class Hostile:
             case path:
                 return Raw(body=json.dumps(self.beside[path]).encode()) if path in self.beside else Raw(404)
 
-    async def _answer(self, asked: dict[str, Any], send: Send) -> None:
-        said = self._said(asked)
+    def _greeted(self, asked: dict[str, Any]) -> Any:
+        match asked["method"]:
+            case "server/discover" | "initialize" if self.greeting is not None:
+                self.greets.set()
+                return self.greeting
+            case "server/discover" if self.session is None:
+                about = {"name": "Hos\n\x1btile"}
+                return {"supportedVersions": ["2026-07-28"], "capabilities": {}, "serverInfo": about}
+            case "initialize":
+                hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "Hostile"}}
+                body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": hello}).encode()
+                return Raw(body=body, headers=(("mcp-session-id", self.session or ""),))
+            case method:
+                return Raw(405 if method == "server/discover" else 202)
+
+    async def _answer(self, asked: dict[str, Any], said: Any, send: Send) -> None:
         head = {"jsonrpc": "2.0", "id": asked.get("id")}
         if isinstance(said, Fault):
             error = {"code": said.code, "message": said.message}
