@@ -22,7 +22,7 @@ from tests.sdk.stages.house import LAMPS_SUITE, SYSTEM
 from tests.sdk.stages.pathwalker import Measurer
 from tests.sdk.stages.tiny import make_tiny
 
-pytestmark = [pytest.mark.train, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.train, pytest.mark.timeout(600)]
 
 PATH = PathSettings.model_validate(
     {

@@ -26,7 +26,7 @@ from practicum.errors import ConflictError, ForbiddenError, NotFoundError, Unaut
 from practicum.testing import ScriptedModelServer, call, say
 from tests.sdk.evaluation.reports import report_of
 
-pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(600)]
 
 ADMIN = "prk_administrator_of_the_test"
 

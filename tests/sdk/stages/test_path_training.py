@@ -12,7 +12,7 @@ from practicum.stages.bundle import read_bundle
 from practicum.stages.rows import read_rows
 from tests.sdk.stages.tiny import make_tiny
 
-pytestmark = [pytest.mark.train, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.train, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[3]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from practicum.stages.bundle import read_bundle
 
-pytestmark = [pytest.mark.train, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.train, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[3]
 
 

@@ -22,7 +22,7 @@ from tests.sdk.stages import school as schools
 from tests.sdk.stages.apprentice import STEPS, train
 from tests.sdk.stages.school import School
 
-pytestmark = [pytest.mark.train, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.train, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[3]
 CLOCKS = ("seconds", "step_time")
 

@@ -25,7 +25,7 @@ from tests.sdk.stages.school import School, load
 
 pytestmark = [
     pytest.mark.train,
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(find_spec("xllamacpp") is None, reason="needs llama.cpp: pip install 'practicum[local]'"),
 ]
 
