@@ -140,13 +140,28 @@ class Family(ABC):
         if self.thinking is None:
             return None, text
         opening, closing = (mark.strip() for mark in self.thinking)
-        begun = text.lstrip().startswith(opening)
-        head, found, tail = text.partition(closing)
-        if not found and not begun:
-            return None, text
-        if not begun and any(begin in head for begin in self.begins):
-            return None, text
-        return head.lstrip().removeprefix(opening).strip(), tail
+        if text.lstrip().startswith(opening):
+            head, _, tail = text.partition(closing)
+            return head.lstrip().removeprefix(opening).strip(), tail
+        if (ended := self._outside(closing, text)) is not None:
+            return text[:ended].strip(), text[ended + len(closing) :]
+        begun = self._outside(opening, text)
+        if begun is not None and any(begin in text[begun:] for begin in self.begins):
+            return text[begun + len(opening) :].strip(), text[:begun]
+        return None, text
+
+    def _outside(self, mark: str, text: str) -> int | None:
+        """Where a mark stands that is no part of a call: within its arguments, it is text."""
+        first = text.find(mark)
+        if first < 0 or not any(begin in text[:first] for begin in self.begins):
+            return first if first >= 0 else None
+        place = -1
+        for part in self._read(text, ()):
+            for _ in range((part if isinstance(part, str) else part.text).count(mark)):
+                place = text.find(mark, place + 1)
+                if isinstance(part, str):
+                    return place
+        return None
 
     def _spoken(self, messages: Sequence[Message], before: str, names: Mapping[str, str]) -> Iterator[Piece]:
         for role, group in groupby(messages, key=lambda message: message.role):

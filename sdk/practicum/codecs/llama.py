@@ -135,11 +135,11 @@ class Llama3Json(_Llama):
             yield from items(after)
             return
         names = {tool.name for tool in tools}
+        first = len(text) - len(text.lstrip())
         for match in _JSON_CALL.finditer(text):
-            rest = text[match.start() :]
-            if match[1] in names or (not text[: match.start()].strip() and _JSON_ARGUMENTS.search(rest)):
+            if match[1] in names or (match.start() == first and _JSON_ARGUMENTS.search(text, first)):
                 yield text[: match.start()]
-                yield from items(rest)
+                yield from items(text[match.start() :])
                 return
         yield text
 

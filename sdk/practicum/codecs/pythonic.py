@@ -38,8 +38,9 @@ def written_calls(calls: Sequence[ToolCall]) -> str:
 def found_calls(text: str, tools: Sequence[Tool]) -> Iterator[Found | str]:
     """Prose and calls: a list of calls at the beginning, or further on one that begins with a tool on offer."""
     names = {tool.name for tool in tools}
+    first = len(text) - len(text.lstrip())
     for match in _CALL.finditer(text):
-        if match[1] in names or not text[: match.start()].strip():
+        if match[1] in names or match.start() == first:
             yield text[: match.start()]
             yield from _listed(text, match.start() + 1)
             return

@@ -17,6 +17,8 @@ _ALLOWED = {*_NAMES, *_ARGUMENTS, "id", "type"}
 _DEPTH = 100
 """Values within values deeper than this make a call malformed."""
 _NAME = re.compile(r'"name"\s*:\s*"([A-Za-z0-9_.-]{1,64})"')
+_SPACE = re.compile(r"\s*")
+_BETWEEN = re.compile(r"[ \t\r\n,;]*")
 _STRING_OR_SPACE = re.compile(r'"(?:[^"\\]|\\.)*"|\s+', re.DOTALL)
 
 
@@ -77,7 +79,7 @@ def value_at(text: str, start: int) -> tuple[JsonValue, int]:
     Raises:
         ValueError: none does.
     """
-    begin = start + len(text[start:]) - len(text[start:].lstrip())
+    begin = _after(_SPACE, text, start)
     try:
         value, end = cast("tuple[JsonValue, int]", _DECODER.raw_decode(text, begin))
         json.dumps(value, ensure_ascii=False).encode()
@@ -140,11 +142,10 @@ def end_of_call(text: str, start: int, opening: str, closing: str) -> int:
         _, inner = value_at(text, start)
     except ValueError:
         inner = start
-    close = text.find(closing, inner)
     again = text.find(opening, inner)
-    if close >= 0 and (again < 0 or close < again):
-        return close + len(closing)
-    return again if again >= 0 else len(text)
+    begun = again if again >= 0 else len(text)
+    close = text.find(closing, inner, begun)
+    return close + len(closing) if close >= 0 else begun
 
 
 def items(text: str) -> Iterator[Found | str]:
@@ -152,7 +153,7 @@ def items(text: str) -> Iterator[Found | str]:
 
     What cannot be read on from some place is one malformed call, up to the end.
     """
-    start = len(text) - len(text.lstrip())
+    start = _after(_SPACE, text, 0)
     listed = text.startswith("[", start)
     position = start + listed
     while True:
@@ -162,7 +163,7 @@ def items(text: str) -> Iterator[Found | str]:
             yield unread(text[position:].strip() if position > start + listed else text)
             return
         yield call_of(value, text[position:end].strip())
-        position = len(text) - len(text[end:].lstrip(" \t\r\n,;"))
+        position = _after(_BETWEEN, text, end)
         if listed and text.startswith("]", position):
             listed, position = False, position + 1
             break
@@ -170,6 +171,12 @@ def items(text: str) -> Iterator[Found | str]:
             break
     if rest := text[position:].strip():
         yield unread(rest) if listed else text[position:]
+
+
+def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Where what is skipped ends; a slice each time would copy the rest of a long text for each of its calls."""
+    found = pattern.match(text, start)
+    return start if found is None else found.end()
 
 
 def compact(content: str) -> str:

@@ -26,6 +26,7 @@ Strings stand without quotes, so what is text and what a number is read by the t
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -58,6 +59,7 @@ class _Form:
         begin: where a call begins; the group `name` is the tool's.
         key: an argument's beginning, its name the first group.
         value: the end of an argument's value: a tag within the value is none where no further argument follows it.
+        gap: what stands between a value and its end.
         end: the end of the call.
         shown: the form as a model is told it.
     """
@@ -65,6 +67,7 @@ class _Form:
     begin: re.Pattern[str]
     key: re.Pattern[str]
     value: re.Pattern[str]
+    gap: str
     end: re.Pattern[str]
     shown: str
 
@@ -76,20 +79,25 @@ class _Form:
     def read(self, text: str, tools: Sequence[Tool]) -> Iterator[Found | str]:
         """Prose and calls."""
         position = 0
+        # Looked for once: a text of many calls, none of whose values ends, would be searched to its end for each.
+        ends = [(end.start(), end.end()) for end in self.value.finditer(text)]
         while (begun := self.begin.search(text, position)) is not None:
             if begun.start() > position:
                 yield text[position : begun.start()]
-            found = self._call(text, begun, tools)
+            found = self._call(text, begun, ends, tools)
             yield found
             position = begun.start() + len(found.text)
         if position < len(text):
             yield text[position:]
 
-    def _call(self, text: str, begun: re.Match[str], tools: Sequence[Tool]) -> Found:
+    def _call(self, text: str, begun: re.Match[str], ends: Sequence[tuple[int, int]], tools: Sequence[Tool]) -> Found:
         at, given, name = begun.end(), dict[str, str](), begun["name"] or ""
-        while (key := self.key.match(text, at)) is not None and (end := self.value.search(text, key.end())) is not None:
-            given[key[1]] = text[key.end() : end.start()]
-            at = end.end()
+        while (key := self.key.match(text, at)) is not None:
+            following = bisect_left(ends, (key.end(), 0))
+            if following == len(ends):
+                break
+            end, at = ends[following]
+            given[key[1]] = text[key.end() : end].removesuffix(self.gap)
         ended = self.end.match(text, at)
         if ended is not None and name:
             return Found(text[begun.start() : ended.end()], name, typed(name, given, tools))
@@ -102,9 +110,10 @@ class _Form:
 
 
 _CODER = _Form(
-    begin=re.compile(r"(?:<tool_call>\s*)?<function=(?P<name>[^>\n]*)>|<tool_call>"),
-    key=re.compile(r"\s*<parameter=([^>\n]+)>\n?"),
-    value=re.compile(r"\n?</parameter>(?=\s*(?:<parameter=|</function>))"),
+    begin=re.compile(r"(?:<tool_call>\s*)?<function=(?P<name>[^<>\n]*)>|<tool_call>"),
+    key=re.compile(r"\s*<parameter=([^<>\n]+)>\n?"),
+    value=re.compile(r"</parameter>(?=\s*(?:<parameter=|</function>))"),
+    gap="\n",
     end=re.compile(r"\s*</function>(?:\s*</tool_call>)?"),
     shown="""<tool_call>
 <function=name_of_the_tool>
@@ -117,8 +126,9 @@ several lines
 )
 _GLM = _Form(
     begin=re.compile(r"<tool_call>\s*(?P<name>[^\s<{]*)"),
-    key=re.compile(r"\s*<arg_key>(.*?)</arg_key>\s*<arg_value>", re.DOTALL),
+    key=re.compile(r"\s*<arg_key>([^<]*)</arg_key>\s*<arg_value>"),
     value=re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>))"),
+    gap="",
     end=re.compile(r"\s*</tool_call>"),
     shown="""<tool_call>name_of_the_tool
 <arg_key>name_of_an_argument</arg_key>

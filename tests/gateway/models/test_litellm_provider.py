@@ -129,7 +129,8 @@ async def test_token_ids_are_kept_as_vllm_gives_them(
 async def test_drawn_tokens_without_those_of_the_prompt_are_kept(
     model: ScriptedModelServer, provider: LitellmProvider, prompt_of: MakePrompt
 ) -> None:
-    answer = completion(Reply(content="hi"), model="m", number=1)
+    drawn = Usage(prompt_tokens=3, completion_tokens=2)
+    answer = completion(Reply(content="hi", usage=drawn), model="m", number=1)
     answer["choices"][0]["token_ids"] = [4, 5]  # type: ignore[index,call-overload]  # a completion has choices
     model.extend(garbage(json.dumps(answer).encode()))
     completed = await provider.complete(prompt_of(target="hosted_vllm/scripted"))
