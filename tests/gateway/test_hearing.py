@@ -14,7 +14,7 @@ from practicum.contracts.episodes import Driver, EpisodeRequest, TurnRequest
 from practicum.contracts.issuers import Issuer
 from practicum.contracts.models import ModelSpec, Provider
 from practicum.contracts.webhooks import WebhookRequest
-from practicum.errors import EpisodeError
+from practicum.errors import EpisodeError, GatewayUnavailableError
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.app import build, running
 from practicum_gateway.estate import Estate
@@ -79,6 +79,15 @@ async def test_an_episode_that_is_cancelled_elsewhere_has_its_model_call_broken_
         await asyncio.wait_for(asked.wait(), 20)
         await one.episodes.cancel(ADMIN, episode.id)
         with pytest.raises(EpisodeError, match="ended while its model was being asked"):
+            await asyncio.wait_for(turn, 30)
+
+        # one of a gateway that ends is broken off, too, and goes on at another
+        asked.clear()
+        going, _ = await one.episodes.start(ADMIN, EpisodeRequest(task="t", model="m", driver=Driver.CLIENT))
+        turn = asyncio.create_task(other.episodes.take_turn(ADMIN, going.id, TurnRequest(step=0)))
+        await asyncio.wait_for(asked.wait(), 20)
+        await other.episodes.close_turns()
+        with pytest.raises(GatewayUnavailableError):
             await asyncio.wait_for(turn, 30)
 
 

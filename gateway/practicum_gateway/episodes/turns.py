@@ -11,7 +11,7 @@ from practicum.contracts.access import Role
 from practicum.contracts.episodes import CallReference, EpisodeMode, TurnReceipt, TurnRequest
 from practicum.contracts.messages import Message, ToolCall
 from practicum.contracts.models import Attempt, ModelCall, Usage
-from practicum.errors import EpisodeError, ModelProviderError, PracticumError
+from practicum.errors import EpisodeError, GatewayUnavailableError, ModelProviderError, PracticumError
 from practicum_gateway.access.principals import Actor
 from practicum_gateway.access.spending import Budgets
 from practicum_gateway.episodes.attempts import answered, begun, continuing, failed
@@ -32,6 +32,7 @@ class Turns:
         self._record = record
         self._models = models
         self._under_way: dict[tuple[str, int], asyncio.Task[TurnReceipt]] = {}
+        self._is_closed = False
 
     async def take(self, stored: StoredEpisode, request: TurnRequest) -> TurnReceipt:
         """The turn of a step; a repeated step returns the turn that was accepted.
@@ -42,6 +43,7 @@ class Turns:
                 in the record, and another may follow.
             RequestError: the model's provider refuses the conversation.
             BudgetError: a budget of tokens is used up.
+            GatewayUnavailableError: this gateway ends.
         """
         key = (stored.episode.id, request.step)
         task = self._under_way.get(key)
@@ -53,9 +55,11 @@ class Turns:
             # A caller who hangs up does not end the turn: whoever asks again finds it taken.
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled():
-                raise EpisodeError("The episode ended while its model was being asked.") from None
-            raise
+            if not task.cancelled():
+                raise
+        if self._is_closed:
+            raise GatewayUnavailableError("The gateway is ending: the turn was broken off.", mend="Ask for it again.")
+        raise EpisodeError("The episode ended while its model was being asked.")
 
     def abandon(self, episode: str) -> None:
         """Break off the turns under way of an episode that has ended."""
@@ -65,6 +69,7 @@ class Turns:
 
     async def close(self) -> None:
         """Break every turn under way off; whoever asks for it again has it taken by the next gateway."""
+        self._is_closed = True
         tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()

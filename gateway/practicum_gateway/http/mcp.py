@@ -13,13 +13,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from practicum.contracts.problems import Problem
-from practicum.errors import ForbiddenError, MissingExtraError, PracticumError
+from practicum.errors import ForbiddenError, MissingExtraError
 from practicum_gateway.access.principals import CALLERS, Principal
 from practicum_gateway.house import House
 from practicum_gateway.http.bodies import read_json
-from practicum_gateway.http.middleware import log_unexpected, logger
-from practicum_gateway.http.problems import of_error, of_unexpected
+from practicum_gateway.http.middleware import told
 from practicum_gateway.mcp.sessions import OLDER, belongs_to, new_session
 from practicum_gateway.telemetry import current_trace_id
 
@@ -96,7 +94,7 @@ class McpEndpoint:
             server = self._server
             if server is None:
                 module: Any = await asyncio.to_thread(_imported)
-                server = self._server = module.McpServer(_told, most=self._most)
+                server = self._server = module.McpServer(told, most=self._most)
             return cast("McpServer", server)
 
 
@@ -184,13 +182,3 @@ def _refused(status: int, code: int, message: str) -> Response:
 def _traced() -> dict[str, str]:
     trace = current_trace_id()
     return {} if trace is None else {"trace": trace}
-
-
-def _told(error: Exception) -> Problem:
-    """What an error is to the outside; what is the gateway's or a system's fault is logged."""
-    if not isinstance(error, PracticumError):
-        log_unexpected(error)
-        return of_unexpected()
-    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.warning("%s: %s (trace %s)", error.code, error.logged, current_trace_id())
-    return of_error(error)

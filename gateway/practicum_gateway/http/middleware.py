@@ -18,7 +18,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from practicum.contracts.access import Role
 from practicum.contracts.problems import Problem
 from practicum.contracts.tenants import TENANT_HEADER
-from practicum.errors import ForbiddenError, NotFoundError, PracticumError, RequestError, UnauthenticatedError
+from practicum.errors import (
+    ForbiddenError,
+    GatewayUnavailableError,
+    NotFoundError,
+    PracticumError,
+    RequestError,
+    UnauthenticatedError,
+)
 from practicum_gateway.access.keys import invalid_key, tenant_of
 from practicum_gateway.access.principals import Principal
 from practicum_gateway.access.tokens import LONGEST_TOKEN, looks_like_token, token_of
@@ -26,6 +33,7 @@ from practicum_gateway.estate import Estate
 from practicum_gateway.house import House
 from practicum_gateway.http.problems import of_error, of_unexpected, rendered
 from practicum_gateway.http.tokens import principal_by, ways_of
+from practicum_gateway.store.outage import outage_of
 from practicum_gateway.telemetry import current_trace_id, parent_of
 
 logger = logging.getLogger("practicum_gateway")
@@ -104,13 +112,10 @@ class Boundary:
 
         try:
             await self._app(scope, receive, send_noting_start)
-        except PracticumError as error:
-            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                logger.warning("%s: %s (trace %s)", error.code, error.logged, current_trace_id())
-            await self._answer(of_error(error), scope, receive, send, started=started)
+        except asyncio.CancelledError:  # the gateway ends, and waits no longer for what is under way
+            await self._answer(of_error(_ended()), scope, receive, send, started=started)
         except Exception as error:  # noqa: BLE001  # the boundary: classify, log once, tell nothing
-            log_unexpected(error)
-            await self._answer(of_unexpected(), scope, receive, send, started=started)
+            await self._answer(told(error), scope, receive, send, started=started)
 
     async def _answer(self, problem: Problem, scope: Scope, receive: Receive, send: Send, *, started: bool) -> None:
         if not started:  # else nothing can be taken back; the server closes the connection
@@ -247,7 +252,25 @@ def _too_large(most: int) -> Problem:
     )
 
 
-def log_unexpected(error: BaseException) -> None:
+def _ended() -> GatewayUnavailableError:
+    return GatewayUnavailableError(
+        "The gateway ended before this was done.",
+        mend="Send the same again, under the same key if it has one; else look first whether it was done.",
+    )
+
+
+def told(error: Exception) -> Problem:
+    """What an error is to the outside; what is the gateway's or a system's fault is logged."""
+    known = error if isinstance(error, PracticumError) else outage_of(error)
+    if known is None:
+        _log_unexpected(error)
+        return of_unexpected()
+    if known.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.warning("%s: %s (trace %s)", known.code, known.logged, current_trace_id())
+    return of_error(known)
+
+
+def _log_unexpected(error: BaseException) -> None:
     """Log a defect: its kind and where it happened. Its own words are left out, they may quote a secret."""
     frames = "".join(traceback.format_tb(error.__traceback__))
     logger.error("unexpected %s (trace %s)\n%s", type(error).__name__, current_trace_id(), frames)

@@ -1,0 +1,82 @@
+"""A database that breaks off what is under way is no defect of the gateway: whoever asked may ask again."""
+
+import asyncio
+import os
+import signal
+
+import httpx
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from practicum_gateway.estate import Estate
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.outage import outage_of
+
+ON_POSTGRESQL = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+_WAITING = text("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+
+
+async def end_waiting(store: Store) -> None:
+    """Have the server break off the one statement that waits for a lock."""
+    pids: list[int] = []
+    async with asyncio.timeout(20):
+        while not pids:
+            async with store.read() as session:
+                pids = list(await session.scalars(_WAITING))
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+
+
+@ON_POSTGRESQL
+async def test_a_request_whose_database_breaks_off_may_be_sent_again(
+    gateway: httpx.AsyncClient, estate: Estate, store_url: str
+) -> None:
+    other = Store(store_url)
+    async with other.write() as session:
+        await session.execute(text("LOCK TABLE episodes, rule_sets IN ACCESS EXCLUSIVE MODE"))
+        for method, path in (("GET", "/v1/episodes"), ("GET", "/v1/episodes/ep_1"), ("PUT", "/v1/rules")):
+            asked = asyncio.create_task(gateway.request(method, path, json={} if method == "PUT" else None))
+            await end_waiting(other)
+            answer = await asked
+            assert (answer.status_code, answer.json()["code"]) == (503, "gateway_unavailable"), answer.text
+    assert (await gateway.get("/v1/episodes")).status_code == 200
+    assert not estate.main.replica.lost.is_set()
+    await other.close()
+
+
+@ON_POSTGRESQL
+async def test_what_is_wrong_with_a_request_is_no_outage(store: Store) -> None:
+    for statement in ("SELECT nothing", "SELECT 1/0", "INSERT INTO alembic_version VALUES (NULL)"):
+        with pytest.raises(DBAPIError) as caught:
+            async with store.write() as session:
+                await session.execute(text(statement))
+        assert outage_of(caught.value) is None
+    assert outage_of(OSError("no such file")) is None
+
+
+@ON_POSTGRESQL
+async def test_of_two_that_wait_for_each_other_one_may_try_again(store: Store) -> None:
+    at_both = asyncio.Barrier(2)
+
+    async def take(*numbers: int) -> BaseException | None:
+        try:
+            async with store.write() as session:
+                await session.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": numbers[0]})
+                await at_both.wait()
+                await session.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": numbers[1]})
+        except DBAPIError as error:
+            return error
+        return None
+
+    (failed,) = [error for error in await asyncio.gather(take(1, 2), take(2, 1)) if error is not None]
+    assert outage_of(failed) is not None
+
+
+async def test_a_server_that_is_not_there_is_one() -> None:
+    away = Store("postgresql+asyncpg://nobody@127.0.0.1:1/none")
+    with pytest.raises((DBAPIError, OSError)) as caught:
+        async with away.write() as session:
+            await session.execute(text("SELECT 1"))
+    assert outage_of(caught.value) is not None
+    await away.close()
