@@ -1,17 +1,14 @@
 """Chat completions, compatible with OpenAI's: what any agent framework points its base URL at."""
 
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
 
-from fastapi import APIRouter, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from starlette.exceptions import HTTPException
 
 from practicum.contracts.access import Role
 from practicum.contracts.base import JsonObject
-from practicum.contracts.problems import Problem
 from practicum.errors import PracticumError
 from practicum_gateway.access.principals import Actor, Principal
 from practicum_gateway.episodes.chat import Ask, Speaker
@@ -20,37 +17,8 @@ from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.chat_answer import Chunks, completion
 from practicum_gateway.http.chat_request import ChatRequest
 from practicum_gateway.http.dependencies import Caller, Services
-from practicum_gateway.http.problems import (
-    ChatError,
-    ChatProblem,
-    documented,
-    of_error,
-    on_http_exception,
-    on_validation_error,
-    rendered,
-)
+from practicum_gateway.http.problems import ChatProblem, documented, for_openai, of_error
 from practicum_gateway.models.provider import Completed
-
-
-class ChatRoute(JsonRoute):
-    """Answers errors as problems that also have the `error` member in which OpenAI's clients look for the message."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler with the errors of this route answered."""
-        handle = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except PracticumError as error:
-                return refused(error)
-            except RequestValidationError as error:
-                return _with_error_member(await on_validation_error(request, error))
-            except HTTPException as error:
-                return _with_error_member(await on_http_exception(request, error))
-
-        return answer
-
 
 CHAT_PATH = "/v1/chat/completions"
 STREAM = "text/event-stream"
@@ -62,7 +30,7 @@ _ANSWERED: dict[int | str, dict[str, Any]] = {
 }
 PROBLEMS = documented(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 502, schema=ChatProblem)
 
-router = APIRouter(tags=["models"], route_class=ChatRoute)
+router = APIRouter(tags=["models"], route_class=JsonRoute)
 
 
 @router.post(CHAT_PATH, responses=_ANSWERED | PROBLEMS)
@@ -140,26 +108,8 @@ async def _stream(chunks: Written, pieces: AsyncGenerator[Speaker | str | Comple
                 if not isinstance(piece, Speaker):
                     yield _written(chunks, piece)
         except PracticumError as error:
-            yield chunks.error(_with_error(of_error(error)).model_dump(mode="json", exclude_none=True))
+            yield chunks.error(for_openai(of_error(error)).model_dump(mode="json", exclude_none=True))
 
 
 def _written(chunks: Written, piece: str | Completed) -> str:
     return chunks.text(piece) if isinstance(piece, str) else chunks.last(piece)
-
-
-def refused(error: PracticumError) -> Response:
-    """An error as the answer to a chat call."""
-    return _with_error_member(rendered(of_error(error)))
-
-
-def _with_error_member(response: Response) -> Response:
-    problem = _with_error(Problem.model_validate_json(bytes(response.body)))
-    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-    body = problem.model_dump_json(exclude_none=True)
-    return Response(body, status_code=response.status_code, headers=headers, media_type=response.media_type)
-
-
-def _with_error(problem: Problem) -> ChatProblem:
-    faults = (f"{fault.where}: {fault.what}" for fault in problem.errors)
-    message = " ".join(part for part in (problem.detail, *faults, problem.mend) if part)
-    return ChatProblem(**dict(problem), error=ChatError(message=message, type=problem.title, code=problem.code))

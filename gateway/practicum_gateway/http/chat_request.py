@@ -1,8 +1,8 @@
 """Chat completion requests in OpenAI's form, read strictly: what the gateway would not do it does not take."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.messages import Message
@@ -20,6 +20,14 @@ def _without_nulls(value: Any) -> Any:
         return value
     fields: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]  # keys of a JSON object
     return {name: content for name, content in fields.items() if content is not None and content != []}
+
+
+def _kind_of(part: Any) -> Any:
+    """What a part of a content says it is; None where it says nothing."""
+    if not isinstance(part, dict):
+        return None
+    fields: dict[str, Any] = part  # pyright: ignore[reportUnknownVariableType]  # keys of a JSON object
+    return fields.get("type")
 
 
 class Read(BaseModel):
@@ -63,6 +71,16 @@ class ChatMessage(Read):
     tool_calls: tuple[ChatCall, ...] = ()
     tool_call_id: str | None = None
     name: str | None = None
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _only_text(cls, content: Any) -> Any:
+        """Say it in a word, instead of what of each form a content may have does not fit."""
+        if isinstance(content, list) and any(
+            _kind_of(part) not in ("text", None) for part in cast("list[Any]", content)
+        ):
+            raise ValueError("parts of type `text` alone are taken, no `image_url`, `input_audio` or `file`")
+        return cast("Any", content)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

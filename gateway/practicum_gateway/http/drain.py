@@ -56,7 +56,7 @@ class Drained:
             await self._app(scope, receive, send)
             return
         if self._drain.refusing:
-            answer = rendered(of_error(_leaving()))
+            answer = rendered(of_error(_leaving()), scope["path"])
             answer.headers["Connection"] = "close"  # the next request is not to come this way again
             await answer(scope, receive, send)
             return

@@ -119,7 +119,7 @@ class Boundary:
 
     async def _answer(self, problem: Problem, scope: Scope, receive: Receive, send: Send, *, started: bool) -> None:
         if not started:  # else nothing can be taken back; the server closes the connection
-            await rendered(problem)(scope, receive, send)
+            await rendered(problem, scope["path"])(scope, receive, send)
 
 
 class Door:
@@ -215,7 +215,7 @@ class Scales:
         most = next((most for path, most in self._most_at.items() if at.startswith(f"{path}/")), self._most)
         announced = Headers(scope=scope).get("content-length", "0")
         if not (announced.isascii() and announced.isdigit() and int(announced) <= most):
-            await rendered(_too_large(most))(scope, receive, send)
+            await rendered(_too_large(most), scope["path"])(scope, receive, send)
             return
         weighed, complete = 0, False
 

@@ -1,5 +1,6 @@
 """Every error as `application/problem+json`, with a stable code and never with what was sent."""
 
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -15,6 +16,8 @@ from practicum_gateway.telemetry import current_trace_id
 
 MEDIA_TYPE = "application/problem+json"
 _FAULTS_SHOWN = 20
+_OPENAI = re.compile(r"(?:/v1)?/(?:chat/completions|completions|responses|embeddings)/?")
+"""What OpenAI's clients ask, also where there is nothing at it: one whose base URL lacks `/v1` is told so."""
 
 
 class ChatError(Value):
@@ -26,13 +29,13 @@ class ChatError(Value):
 
 
 class ChatProblem(Problem):
-    """A problem of a chat completion.
+    """A problem at a path that OpenAI's clients ask.
 
     Attributes:
-        error: the same in the member in which OpenAI's clients look for it; the door's own problems have none.
+        error: the same in the member in which they look for it.
     """
 
-    error: ChatError | None = None
+    error: ChatError
 
 
 _SCHEMAS = "#/components/schemas/"
@@ -103,8 +106,17 @@ def _add_problems(operation: dict[str, Any]) -> None:
         responses.setdefault(str(status), documented(status)[status])
 
 
-def rendered(problem: Problem) -> Response:
-    """A problem as an answer."""
+def for_openai(problem: Problem) -> ChatProblem:
+    """A problem with the member in which OpenAI's clients look for what happened; they show nothing else of it."""
+    told = [problem.detail, *(f"{fault.where}: {fault.what}" for fault in problem.errors), problem.mend or ""]
+    message = " ".join(part if part.endswith((".", "?")) else f"{part}." for part in told if part)
+    return ChatProblem(**dict(problem), error=ChatError(message=message, type=problem.title, code=problem.code))
+
+
+def rendered(problem: Problem, path: str) -> Response:
+    """A problem as the answer to a request of a path."""
+    if _OPENAI.fullmatch(path):
+        problem = for_openai(problem)
     headers: dict[str, str] = {}
     if problem.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
@@ -139,6 +151,8 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.NOT_FOUND:
         code, detail = NotFoundError.code, f"There is nothing at {request.url.path[:200]}."
         mend = "GET /openapi.json lists what there is."
+        if _OPENAI.fullmatch(request.url.path) and not request.url.path.startswith("/v1/"):
+            mend = "The base URL of OpenAI's clients ends with /v1 here."
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.method} is not possible at {request.url.path[:200]}."
     elif error.status_code == HTTPStatus.UNAUTHORIZED:
@@ -151,7 +165,8 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
             code=code,
             mend=mend,
             trace=current_trace_id(),
-        )
+        ),
+        request.url.path,
     )
     response.headers.update(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (allowed := _methods_at(request)):
@@ -167,15 +182,19 @@ def _methods_at(request: Request) -> str:
 
 async def on_validation_error(request: Request, error: Exception) -> Response:
     """Answer what does not fit the gateway's own document; values are not repeated, they may be secrets."""
-    _ = request
     assert isinstance(error, RequestValidationError)  # noqa: S101  # it is registered for this class only
     faults: Sequence[dict[str, Any]] = error.errors()
     problem = RequestError(
         "The request does not fit.",
         errors=tuple(
-            FieldProblem(where=".".join(str(part) for part in fault["loc"])[:200], what=str(fault["msg"])[:500])
+            FieldProblem(where=".".join(str(part) for part in fault["loc"])[:200], what=_words(fault))
             for fault in faults[:_FAULTS_SHOWN]
         ),
         mend="GET /openapi.json says what fits.",
     )
-    return rendered(of_error(problem))
+    return rendered(of_error(problem), request.url.path)
+
+
+def _words(fault: dict[str, Any]) -> str:
+    """What is wrong, without the name of the exception by which our own checks say it."""
+    return str(fault["msg"]).removeprefix("Value error, ")[:500]

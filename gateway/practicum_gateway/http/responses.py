@@ -4,7 +4,8 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from practicum_gateway.http.chat import PROBLEMS, STREAM, ChatRoute, answered
+from practicum_gateway.http.bodies import JsonRoute
+from practicum_gateway.http.chat import PROBLEMS, STREAM, answered
 from practicum_gateway.http.dependencies import Caller, Services
 from practicum_gateway.http.responses_answer import ResponseEvents, response
 from practicum_gateway.http.responses_request import ResponsesRequest
@@ -16,7 +17,7 @@ _ANSWERED: dict[int | str, dict[str, Any]] = {
     }
 }
 
-router = APIRouter(tags=["models"], route_class=ChatRoute)
+router = APIRouter(tags=["models"], route_class=JsonRoute)
 
 
 @router.post("/v1/responses", responses=_ANSWERED | PROBLEMS)

@@ -15,9 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from practicum.contracts.tools import CallRequest
-from practicum.errors import PracticumError
 from practicum_gateway.http.bodies import StrictRequest
-from practicum_gateway.http.chat import CHAT_PATH, complete_chat, refused
+from practicum_gateway.http.chat import CHAT_PATH, complete_chat
 from practicum_gateway.http.chat_request import ChatRequest
 from practicum_gateway.http.tools import call
 
@@ -91,10 +90,7 @@ async def _call(tool: str, wanted: CallRequest, scope: Scope, receive: Receive, 
 
 async def _chat(wanted: ChatRequest, scope: Scope, receive: Receive, send: Send) -> None:
     state: dict[str, Any] = scope["state"]
-    try:
-        answer = await complete_chat(wanted, state["house"], state["principal"])
-    except PracticumError as error:
-        answer = refused(error)
+    answer = await complete_chat(wanted, state["house"], state["principal"])
     await answer(scope, receive, send)
 
 

@@ -167,6 +167,29 @@ async def test_what_would_do_nothing_is_refused(world: World) -> None:
     assert world.model.requests == []
 
 
+PICTURE: JsonObject = {"type": "image_url", "image_url": {"url": "https://pictures.example/1.png"}}
+
+
+async def test_openais_client_tells_what_is_wrong(world: World, client: Any) -> None:
+    """It shows `error.message` alone; so that is there before the door, for what is not there, and in plain words."""
+    stranger = client.with_options(api_key="nobody")
+    astray = client.with_options(base_url=world.url)
+    for asked, words in [
+        (stranger.chat.completions.create(model="scripted", messages=HELLO), "The key is not valid"),
+        (astray.chat.completions.create(model="scripted", messages=HELLO), "clients ends with /v1"),
+        (client.embeddings.create(model="scripted", input="x"), "There is nothing at /v1/embeddings."),
+        (
+            client.chat.completions.create(model="scripted", messages=[{"role": "user", "content": [PICTURE]}]),
+            "body.messages.0.content: parts of type `text` alone are taken, no `image_url`",
+        ),
+    ]:
+        with pytest.raises(openai.APIStatusError) as told:
+            await asked
+        assert words in str(told.value), told.value
+    other = await world.admin.get("/v1/nothing")
+    assert "error" not in other.json()
+
+
 async def test_what_says_nothing_is_taken(world: World) -> None:
     world.model.extend(say("Hi."))
     answer = await ask(

@@ -16,7 +16,7 @@ from practicum_gateway.app import app_of
 from practicum_gateway.estate import Estate
 from practicum_gateway.house import House
 from practicum_gateway.http.middleware import Scales
-from practicum_gateway.http.problems import on_http_exception
+from practicum_gateway.http.problems import ChatProblem, on_http_exception
 from tests.gateway.conftest import KeyOf, Serve
 
 
@@ -33,7 +33,8 @@ async def announced(gateway: httpx.AsyncClient, request: str, key: str, length: 
 
 def problem_of(response: httpx.Response) -> Problem:
     assert response.headers["content-type"] == "application/problem+json"
-    problem = Problem.model_validate_json(response.content)
+    form = ChatProblem if "error" in response.json() else Problem
+    problem = form.model_validate_json(response.content)
     assert problem.status == response.status_code
     assert problem.trace is not None
     return problem
