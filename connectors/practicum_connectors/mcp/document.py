@@ -25,8 +25,10 @@ from urllib.parse import quote
 
 from practicum.contracts.base import JsonObject
 from practicum.contracts.tools import Effect
+from practicum_connectors.catalogue.effect_words import CLEAR_DEEDS, SENDING
 from practicum_connectors.catalogue.effects import classify
 from practicum_connectors.catalogue.stated import EFFECT
+from practicum_connectors.catalogue.stemming import split_words
 from practicum_connectors.document.operations import REFUSED, Body, Operation
 from practicum_connectors.document.pointers import Node, Pointers, as_list, as_node, is_node, text_of
 
@@ -41,6 +43,13 @@ _DIGITS: Final = 16
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_DEEDS: Final = CLEAR_DEEDS | SENDING
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""What a model reads and nobody sees who looks at it: controls, turned directions, empty signs, tags."""
+_WORDS: Final = ("title", "description")
 _IN_HEADERS: Final = frozenset({"string", "integer", "boolean"})
 
 
@@ -106,8 +115,8 @@ def _operation(name: str, tool: Node, path: str, fault: str | None) -> JsonObjec
     given = _placed(tool["inputSchema"], path, "requestBody/content")
     made: JsonObject = {
         "operationId": name,
-        "summary": text_of(tool.get("title")) or text_of(hints.get("title")),
-        "description": text_of(tool.get("description")) or f"The tool {name}.",
+        "summary": _visible(text_of(tool.get("title")) or text_of(hints.get("title"))),
+        "description": _visible(text_of(tool.get("description"))) or f"The tool {name}.",
         "responses": {"200": {"description": "What the tool gives."}},
         EFFECT: _effect(name, given, said).value,
         OF_TOOL: said,
@@ -119,6 +128,11 @@ def _operation(name: str, tool: Node, path: str, fault: str | None) -> JsonObjec
         content: JsonObject = {"application/json": {"schema": schema}}
         made["responses"] = {"200": {"description": "What the tool gives.", "content": content}}
     return made
+
+
+def _visible(text: str) -> str:
+    """A text without what cannot be seen in it."""
+    return _HIDDEN.sub("", text)
 
 
 def _is_flag(value: object) -> bool:
@@ -135,9 +149,12 @@ def _takes_something(schema: JsonObject) -> bool:
 def _effect(name: str, schema: JsonObject, said: JsonObject) -> Effect:
     """What a call does to the world: the server's hints are its claim, and words that ask for more care count too.
 
-    Where it says nothing a tool is not taken to read, nor to add only: these are the protocol's own defaults.
+    Where it says nothing a tool is not taken to read, nor to add only: these are the protocol's own defaults. A name
+    that begins with a plain deed is believed more than a hint that it reads.
     """
     hints = as_node(said["annotations"])
+    if _DEEDS.intersection(split_words(name)[:1]):
+        hints = {key: hints[key] for key in hints if key != "readOnlyHint"}
     claimed: JsonObject = {**said, "annotations": {"readOnlyHint": False, **hints}}
     operation = Operation(
         operation_id=name,
@@ -166,6 +183,9 @@ def _placed(schema: object, path: str, place: str) -> JsonObject:
         reference = node.get("$ref")
         if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
             cast("dict[str, Any]", node)["$ref"] = f"{base}{reference[1:]}"
+        for keyword in _WORDS:
+            if isinstance(node.get(keyword), str):
+                cast("dict[str, Any]", node)[keyword] = _visible(node[keyword])
         for keyword in ("$id", "$schema"):  # it stands in another document now
             if isinstance(node.get(keyword), str):
                 del cast("dict[str, Any]", node)[keyword]
