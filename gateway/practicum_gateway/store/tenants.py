@@ -7,13 +7,17 @@ import shutil
 from pathlib import Path
 
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.notices import SCHEMA, schema_of
+from practicum_gateway.store.outage import outage_of
 
 _FOLDER = "tenants"
 _FILE = "gateway.sqlite3"
 _DOOMED = ".removed-"
+_TRIES = 5
+"""How often a schema is dropped until whoever still works on its tables has let go of them."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 
@@ -61,8 +65,15 @@ class TenantStores:
         if self._main.is_embedded:
             await asyncio.to_thread(self._destroy, self._at(tenant).parent)
             return
-        async with self._main.write() as session:
-            await session.execute(text(f'DROP SCHEMA IF EXISTS "{schema_of(_checked(tenant))}" CASCADE'))
+        for left in reversed(range(_TRIES)):
+            try:
+                async with self._main.write() as session:
+                    await session.execute(text(f'DROP SCHEMA IF EXISTS "{schema_of(_checked(tenant))}" CASCADE'))
+            except DBAPIError as error:  # what was under way at another gateway waits for the same tables, as a rule
+                if not left or outage_of(error) is None:
+                    raise
+            else:
+                return
 
     def _at(self, tenant: str) -> Path:
         return self._folder / _checked(tenant) / _FILE

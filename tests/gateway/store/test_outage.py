@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from pathlib import Path
 
 import httpx
 import pytest
@@ -12,20 +13,20 @@ from sqlalchemy.exc import DBAPIError
 from practicum_gateway.estate import Estate
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.outage import outage_of
+from practicum_gateway.store.tenants import TenantStores
 
 ON_POSTGRESQL = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 _WAITING = text("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
 
 
-async def end_waiting(store: Store) -> None:
-    """Have the server break off the one statement that waits for a lock."""
+async def waiting(store: Store) -> list[int]:
+    """The server's processes that wait for a lock, once one does."""
     pids: list[int] = []
     async with asyncio.timeout(20):
         while not pids:
             async with store.read() as session:
                 pids = list(await session.scalars(_WAITING))
-    for pid in pids:
-        os.kill(pid, signal.SIGTERM)
+    return pids
 
 
 @ON_POSTGRESQL
@@ -37,7 +38,8 @@ async def test_a_request_whose_database_breaks_off_may_be_sent_again(
         await session.execute(text("LOCK TABLE episodes, rule_sets IN ACCESS EXCLUSIVE MODE"))
         for method, path in (("GET", "/v1/episodes"), ("GET", "/v1/episodes/ep_1"), ("PUT", "/v1/rules")):
             asked = asyncio.create_task(gateway.request(method, path, json={} if method == "PUT" else None))
-            await end_waiting(other)
+            for pid in await waiting(other):
+                os.kill(pid, signal.SIGTERM)
             answer = await asked
             assert (answer.status_code, answer.json()["code"]) == (503, "gateway_unavailable"), answer.text
     assert (await gateway.get("/v1/episodes")).status_code == 200
@@ -80,3 +82,22 @@ async def test_a_server_that_is_not_there_is_one() -> None:
             await session.execute(text("SELECT 1"))
     assert outage_of(caught.value) is not None
     await away.close()
+
+
+@ON_POSTGRESQL
+async def test_a_tenant_is_dropped_though_what_is_under_way_waits_for_it(
+    store: Store, store_url: str, tmp_path: Path
+) -> None:
+    stores = TenantStores(store, store_url, tmp_path)
+    await stores.make("sales")
+    tables = [f"practicum_tenant_sales.t{number}" for number in range(3)]
+    async with store.write() as session:
+        for table in tables:
+            await session.execute(text(f"CREATE TABLE {table} (id int)"))
+    async with store.write() as session:
+        await session.execute(text(f"LOCK TABLE {tables[1]}"))
+        dropping = asyncio.create_task(stores.drop("sales"))  # has taken one of the others by then, or both
+        await waiting(store)
+        await session.execute(text(f"LOCK TABLE {tables[0]}, {tables[2]}"))
+    await asyncio.wait_for(dropping, 20)
+    assert await stores.names() == []
