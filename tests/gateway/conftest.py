@@ -101,7 +101,7 @@ async def store(store_url: str) -> AsyncIterator[Store]:
     await opened.close()
 
 
-async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for something that another process or task will make true."""
     for _ in range(int(seconds / 0.02)):
         if condition():

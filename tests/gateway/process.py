@@ -62,7 +62,7 @@ async def gateway_process(settings: Settings, *, program: tuple[str, ...] = PROG
         assert process.returncode is None, log.read_text()
         key = (settings.data_dir / "admin.key").read_text().strip()
         headers = {"Authorization": f"Bearer {key}"}
-        async with httpx.AsyncClient(base_url=addresses(log)[-1], headers=headers, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=addresses(log)[-1], headers=headers, timeout=60) as client:
             yield Process(process, client)
     finally:
         if process.returncode is None:

@@ -113,14 +113,14 @@ def episode_of(handle: Handle) -> str:
     return handle.id.removeprefix("episode-")
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for something to become true."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  # what is waited for happens in another thread or process
             await asyncio.sleep(0.05)
 
 
-async def until_waiting(handle: Handle, seconds: float = 20.0) -> EpisodeState:
+async def until_waiting(handle: Handle, seconds: float = 60.0) -> EpisodeState:
     """Wait for an episode to wait for an approval; its state then."""
     async with asyncio.timeout(seconds):
         while True:

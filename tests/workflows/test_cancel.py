@@ -32,7 +32,7 @@ async def test_a_cancel_reaches_the_request_that_runs(stage: SetStage, script: l
         what = "call" if script[0].calls else "turn"
         await until(lambda: any(entry[0] == what for entry in here.door.asked(episode_of(handle))))
         await cancelled(here, handle)
-        await until(lambda: here.door.interrupted == [episode_of(handle)])
+        await until(lambda: here.door.interrupted == [episode_of(handle)], seconds=20)
 
 
 async def test_a_cancel_ends_the_wait_for_a_person(stage: SetStage) -> None:

@@ -55,7 +55,7 @@ async def test_time_that_runs_out_over_a_turn_ends_it_and_the_request(stage: Set
         handle = await here.start(limits=Limits(seconds=1))
         result = await handle.result()
         assert (result.status, result.cause) == (EpisodeStatus.EXHAUSTED, Cause.BUDGET)
-        await until(lambda: here.door.interrupted == [episode_of(handle)])
+        await until(lambda: here.door.interrupted == [episode_of(handle)], seconds=20)
 
 
 async def test_a_model_that_recovers_is_tried_again(stage: SetStage) -> None:
