@@ -195,17 +195,21 @@ class Chat:
 
     async def _completed(self, opened: _Opened) -> Completed:
         clock = time.perf_counter()
+        outcome: ModelCall | None = None
         try:
             completed = await self._models.complete(opened.prompt, episode=opened.episode, attempt=opened.call.attempt)
         except PracticumError as error:
-            await self._write(opened, failed(opened.call, error.detail, time.perf_counter() - clock))
+            outcome = failed(opened.call, error.detail, time.perf_counter() - clock)
             raise
-        await self._write(opened, answered(opened.call, completed, time.perf_counter() - clock))
-        return completed
+        else:
+            outcome = answered(opened.call, completed, time.perf_counter() - clock)
+            return completed
+        finally:
+            await self._write_surely(opened, outcome or failed(opened.call, _LEFT, time.perf_counter() - clock))
 
     async def _pieces(self, opened: _Opened) -> AsyncGenerator[str | Completed]:
         clock = time.perf_counter()
-        outcome = failed(opened.call, _LEFT, 0.0)
+        outcome: ModelCall | None = None
         try:
             said = self._models.stream(opened.prompt, episode=opened.episode, attempt=opened.call.attempt)
             async with aclosing(said) as pieces:
@@ -213,18 +217,15 @@ class Chat:
                     if isinstance(piece, Completed):
                         # Written before it is given out: whoever has seen the end may count on the record.
                         outcome = answered(opened.call, piece, time.perf_counter() - clock)
-                        await self._write(opened, outcome)
+                        await self._write_surely(opened, outcome)
                     yield piece
         except PracticumError as error:
             outcome = failed(opened.call, error.detail, time.perf_counter() - clock)
             raise
         finally:
-            if outcome.response is None:
-                # In a task of its own: a caller who left takes this generator's task with it.
-                task = asyncio.create_task(self._write(opened, outcome))
-                self._writing.add(task)
-                task.add_done_callback(self._writing.discard)
-                await asyncio.shield(task)
+            if outcome is None or outcome.response is None:
+                outcome = outcome or failed(opened.call, _LEFT, time.perf_counter() - clock)
+                await self._write_surely(opened, outcome)
 
     async def place(self, stored: StoredEpisode, tool: str) -> Placement:
         """Draw the place of a tool call made with an episode key.
@@ -280,6 +281,13 @@ class Chat:
             unit=ask.user,
             anew=ask.anew,
         )
+
+    async def _write_surely(self, opened: _Opened, call: ModelCall) -> None:
+        """Write in a task of its own: a caller who left takes the task that asked with it."""
+        task = asyncio.create_task(self._write(opened, call))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+        await asyncio.shield(task)
 
     async def _write(self, opened: _Opened, call: ModelCall) -> None:
         await self._budgets.spend_tokens(opened.actor, opened.episode, call.usage.total)

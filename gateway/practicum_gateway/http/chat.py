@@ -4,8 +4,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.types import Receive
 
 from practicum.contracts.access import Role
 from practicum.contracts.base import JsonObject
@@ -17,11 +18,14 @@ from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.chat_answer import Chunks, completion
 from practicum_gateway.http.chat_request import ChatRequest
 from practicum_gateway.http.dependencies import Caller, Services
+from practicum_gateway.http.leaving import LeftError, while_there
 from practicum_gateway.http.problems import ChatProblem, documented, for_openai, of_error
 from practicum_gateway.models.provider import Completed
 
 CHAT_PATH = "/v1/chat/completions"
 STREAM = "text/event-stream"
+_LEFT = 499
+"""For the metrics alone: nobody is there to see it."""
 _ANSWERED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "OpenAI's `chat.completion`; asked to stream, its chunks as server-sent events.",
@@ -34,14 +38,15 @@ router = APIRouter(tags=["models"], route_class=JsonRoute)
 
 
 @router.post(CHAT_PATH, responses=_ANSWERED | PROBLEMS)
-async def complete_chat(request: ChatRequest, house: Services, caller: Caller) -> Response:
+async def complete_chat(request: ChatRequest, house: Services, caller: Caller, came: Request) -> Response:
     """A model's answer to a conversation, whole or as a stream; with an episode key it is recorded into the episode."""
     return await answered(
         request.ask(),
         house,
         caller,
-        lambda speaker, completed: completion(speaker, request.model, completed),
-        (lambda speaker: Chunks(speaker, request.model, with_usage=request.stream_options.include_usage))
+        came.receive,
+        whole=lambda speaker, completed: completion(speaker, request.model, completed),
+        streamed=(lambda speaker: Chunks(speaker, request.model, with_usage=request.stream_options.include_usage))
         if request.stream
         else None,
     )
@@ -71,6 +76,8 @@ async def answered(
     ask: Ask,
     house: House,
     caller: Principal,
+    receive: Receive,
+    *,
     whole: Callable[[Speaker, Completed], JsonObject],
     streamed: Callable[[Speaker], Written] | None,
 ) -> Response:
@@ -80,6 +87,7 @@ async def answered(
         ask: what is asked.
         house: the services of the caller's tenant.
         caller: whose key it came with.
+        receive: tells whether the caller is there; the model is not asked on for one who left.
         whole: writes an answer that is whole.
         streamed: writes one in pieces; None where it is to come whole.
 
@@ -90,14 +98,21 @@ async def answered(
     caller.require(Role.DEVELOPER, Role.AGENT, to="call models")
     stored = None if caller.episode is None else await house.episodes.stored(caller, caller.episode)
     actor = Actor(caller.name, caller.role)
-    if streamed is None:
-        return JSONResponse(whole(*await house.chat.complete(ask, stored, actor)))
-    said = house.chat.stream(ask, stored, actor)
-    # Who speaks is known with the first piece, and awaited before the answer begins: until then an error can be one.
-    speaker = await anext(said)
+    try:
+        if streamed is None:
+            return JSONResponse(whole(*await while_there(receive, house.chat.complete(ask, stored, actor))))
+        said = house.chat.stream(ask, stored, actor)
+        # Who speaks is known with the first piece, awaited before the answer begins: until then an error can be one.
+        speaker = await while_there(receive, _first(said))
+    except LeftError:
+        return Response(status_code=_LEFT)
     if not isinstance(speaker, Speaker):
         raise TypeError("a stream begins with its speaker")
     return StreamingResponse(_stream(streamed(speaker), said), media_type=STREAM)
+
+
+async def _first(said: AsyncGenerator[Speaker | str | Completed]) -> Speaker | str | Completed:
+    return await anext(said)
 
 
 async def _stream(chunks: Written, pieces: AsyncGenerator[Speaker | str | Completed]) -> AsyncGenerator[str]:

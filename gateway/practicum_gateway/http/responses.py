@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from practicum_gateway.http.bodies import JsonRoute
 from practicum_gateway.http.chat import PROBLEMS, STREAM, answered
@@ -21,12 +21,13 @@ router = APIRouter(tags=["models"], route_class=JsonRoute)
 
 
 @router.post("/v1/responses", responses=_ANSWERED | PROBLEMS)
-async def respond(request: ResponsesRequest, house: Services, caller: Caller) -> Response:
+async def respond(request: ResponsesRequest, house: Services, caller: Caller, came: Request) -> Response:
     """A model's answer to a conversation, as chat completions give it and recorded as theirs, in the Responses form."""
     return await answered(
         request.chat().ask(),
         house,
         caller,
-        lambda speaker, completed: response(speaker, request, completed),
-        (lambda speaker: ResponseEvents(speaker, request)) if request.stream else None,
+        came.receive,
+        whole=lambda speaker, completed: response(speaker, request, completed),
+        streamed=(lambda speaker: ResponseEvents(speaker, request)) if request.stream else None,
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from practicum.contracts.tools import CallRequest
@@ -90,7 +91,7 @@ async def _call(tool: str, wanted: CallRequest, scope: Scope, receive: Receive, 
 
 async def _chat(wanted: ChatRequest, scope: Scope, receive: Receive, send: Send) -> None:
     state: dict[str, Any] = scope["state"]
-    answer = await complete_chat(wanted, state["house"], state["principal"])
+    answer = await complete_chat(wanted, state["house"], state["principal"], Request(scope, receive))
     await answer(scope, receive, send)
 
 
