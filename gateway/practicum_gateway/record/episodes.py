@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 from sqlalchemy import Table, bindparam, delete, func, select, update
@@ -31,6 +31,7 @@ _TOOLS: TypeAdapter[tuple[Tool, ...]] = TypeAdapter(tuple[Tool, ...])
 _TOOLSETS_READ = 64
 _EPISODES_KNOWN = 256
 _EPISODES = cast("Table", EpisodeRow.__table__)
+_LATER_SAMPLING = frozenset({"stop", "tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort"})
 _COUNTED = frozenset({"events", "placed"})
 _ONE = Prepared(
     select(*(column for column in _EPISODES.c if column.key not in _COUNTED)).where(_EPISODES.c.id == bindparam("of"))
@@ -316,7 +317,9 @@ async def _same(session: AsyncSession, principal: str, request: EpisodeRequest) 
 
 def _hash(request: EpisodeRequest) -> str:
     # A field that came later is left out where it says nothing, so that keys used before it came go on being known.
-    return digest(request.model_dump(mode="json", exclude=None if request.fallback else {"fallback"}))
+    silent = {name for name in _LATER_SAMPLING if getattr(request.sampling, name) is None}
+    left_out: dict[str, Any] = {"sampling": silent} | ({} if request.fallback else {"fallback": True})
+    return digest(request.model_dump(mode="json", exclude=left_out))
 
 
 def _row(new: NewEpisode, toolset: str) -> EpisodeRow:
