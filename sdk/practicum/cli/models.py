@@ -46,6 +46,13 @@ def add(
     cache: Annotated[
         int | None, typer.Option(min=1, help="Seconds for which the answer to the same question is given again.")
     ] = None,
+    version: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the version, such as that of the weights; without it the target's. "
+            "The same model under the same name is the same version, wherever it is served."
+        ),
+    ] = None,
     spec: Annotated[
         Path | None, typer.Option(help="JSON file with further fields, such as examples or adapter.")
     ] = None,
@@ -66,6 +73,7 @@ def add(
         "tool_tokens": tool_tokens,
         "tool_profile": tool_profile,
         "cache_seconds": cache,
+        "version": version,
     }
     merged = {**fields, **{name: value for name, value in given.items() if value is not None}}
     merged.setdefault("provider", Provider.LITELLM if merged.get("codec") is None else Provider.COMPLETIONS)
