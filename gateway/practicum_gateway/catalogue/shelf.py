@@ -74,7 +74,8 @@ class Shelf:
         found = self._by_address.get(name)
         if found is not None:
             return found
-        near = difflib.get_close_matches(name[:_SHOWN], [*self.cards, *self._by_address], n=3)
+        like = difflib.get_close_matches(name[:_SHOWN], [*self.cards, *self._by_address], n=6)
+        near = list(dict.fromkeys(self._by_address.get(each, each) for each in like))[:3]
         mend = f"Did you mean {', '.join(near)}?" if near else "List the tools to see their names."
         raise NotFoundError(f"There is no tool '{name[:_SHOWN]}'.", mend=mend)
 

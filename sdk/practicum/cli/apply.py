@@ -56,7 +56,8 @@ def apply(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what differs and change nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove connectors, models and issuers that the file does not declare.")
+        bool,
+        typer.Option("--prune", help="Remove connectors, models, issuers and webhooks that the file does not declare."),
     ] = False,
     accept_breaking: Annotated[
         bool, typer.Option("--accept-breaking", help="Put changes of documents in force that break calls.")

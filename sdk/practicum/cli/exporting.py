@@ -52,7 +52,7 @@ def write_down(file: str, *, as_json: bool) -> None:
     if as_json:
         show_json(Written(file=str(path), documents=tuple(map(str, texts)), places=found.places))
         return
-    say(f"{path} says how the tenant '{MAIN}' is; its documents are beside it: {len(texts)}.")
+    say(f"{path} says how the tenant '{MAIN}' is{f', with {len(texts)} documents beside it' if texts else ''}.")
     if found.places:
         say("Credentials are not given out. Before you apply it, let these variables hold them:")
         show_table(("variable", "what"), found.places.items(), empty="")

@@ -97,12 +97,14 @@ def _show(tools: Sequence[Tool], *, as_json: bool) -> None:
 def _show_observation(observation: Observation, key: str) -> None:
     if observation.status is not CallStatus.OK:
         remark(f"{observation.status}{f' (HTTP {observation.http_status})' if observation.http_status else ''}")
-    say(plain(observation.content))
-    if observation.status is CallStatus.WAITING:
+    if observation.status is CallStatus.WAITING:  # what it says is for models
         remark(
-            f"It waits for approval {observation.approval}. Once approved, make the same call with --key {key}\n"
+            f"A person has to approve it ({observation.approval}); nothing was sent. "
+            f"Once that is done, make the same call with --key {key}\n"
             f"  -> practicum approvals show {observation.approval}"
         )
+    else:
+        say(plain(observation.content))
     for warning in observation.warnings:
         remark(f"warning: {warning}")
     if observation.next is not None:

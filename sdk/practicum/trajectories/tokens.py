@@ -79,7 +79,7 @@ def token_rows(trajectory: Trajectory) -> tuple[TokenRow, ...]:
     for call in accepted:
         if call.id in unknown:
             continue
-        sampled = _checked(call, trajectory.episode)
+        sampled = _checked(call)
         draft = _continued(drafts, call, sampled)
         if draft is None:
             draft = _Draft()
@@ -111,11 +111,11 @@ def _continued(drafts: list[_Draft], call: ModelCall, sampled: Sampled) -> _Draf
     return max(fitting, key=lambda each: len(each.ids), default=None)
 
 
-def _checked(call: ModelCall, episode: str) -> Sampled:
-    where = f"step {call.step} of episode {episode}"
+def _checked(call: ModelCall) -> Sampled:
+    where = f"step {call.step}"
     sampled = call.sampled
     if sampled is None:
-        raise RequestError(f"No token ids were recorded at {where}.")
+        raise RequestError(f"No token ids were recorded at {where}; conversations (`--format chat`) need none.")
     if not sampled.prompt_ids:
         raise RequestError(f"The token ids of the prompt were not recorded at {where}.")
     if not sampled.completion_ids:

@@ -73,8 +73,11 @@ def test_a_tool_is_found_by_name_and_by_address() -> None:
 
 @pytest.mark.parametrize("name", ["crm_add_notes", "crm.add_not", "erp_refund"])
 def test_an_unknown_tool_names_the_nearest(name: str) -> None:
-    with pytest.raises(NotFoundError, match="Did you mean"):
+    with pytest.raises(NotFoundError, match="Did you mean") as caught:
         SHELF.name_of(name)
+    told = (caught.value.mend or "").removeprefix("Did you mean ").removesuffix("?").split(", ")
+    assert len(set(told)) == len(told), "each tool once"
+    assert set(told) <= set(SHELF.names), "by the name that it has"
 
 
 def test_an_unknown_tool_of_absurd_length_is_cut() -> None:

@@ -48,9 +48,9 @@ def test_what_does_not_qualify_is_left_out_with_its_reason(solved: Solved, tmp_p
     manifest = build("a", [solved(1), bare, solved(3, 0.0), untrainable, held_out], tmp_path / "a", format=Format.SFT)
     assert manifest.files[0].episodes == ("ep1",)
     assert {left.episode: left.reasons for left in manifest.excluded} == {
-        "ep2": ("No token ids were recorded at step 0 of episode ep2.",),
+        "ep2": ("No token ids were recorded at step 0; conversations (`--format chat`) need none.",),
         "ep3": ("its reward is 0",),
-        "ep4": ("The model drew no token at step 0 of episode ep4, so there is nothing to train on.",),
+        "ep4": ("The model drew no token at step 0, so there is nothing to train on.",),
         "ep5": ("it is of the held-out split",),
     }
 
