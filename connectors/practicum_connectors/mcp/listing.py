@@ -72,7 +72,7 @@ async def read_tools(spec: ConnectorSpec, *, resolve: Resolve = unresolved, know
 async def _read(peer: Peer, base_url: str, schemes: JsonObject, seconds: float) -> JsonObject:
     begun = await peer.begin(seconds)
     if isinstance(begun, Answer):
-        raise _failure(begun, base_url, "does not say how it is spoken to")
+        raise _failure(begun, base_url, "cannot be asked for its tools")
     tools: list[object] = []
     cursor: str | None = None
     seen: set[str] = set()
