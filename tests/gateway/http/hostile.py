@@ -13,7 +13,7 @@ from practicum_gateway.estate import Estate
 from practicum_gateway.http.server import Connection, configured
 from tests.serving import on_this_loop
 
-SILENCE = 15.0
+SILENCE = 30.0
 """Seconds after which a client has been left hanging."""
 
 
@@ -50,8 +50,14 @@ async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]
     return await asyncio.open_connection(at.hostname, at.port, limit=2**24)
 
 
-async def say(url: str, *pieces: bytes) -> list[Raw]:
-    """What is answered to some bytes until the connection is closed: by the gateway, or by us after the last answer."""
+async def say(url: str, *pieces: bytes, quiet: float = SILENCE) -> list[Raw]:
+    """What is answered to some bytes until the connection is closed.
+
+    Args:
+        url: of the gateway.
+        pieces: what is sent.
+        quiet: seconds after an answer in which another would come; where shorter than a silence, it need not be closed.
+    """
     bodiless = pieces[0].startswith(b"HEAD ")
     reader, writer = await connect(url)
     try:
@@ -60,7 +66,7 @@ async def say(url: str, *pieces: bytes) -> list[Raw]:
                 writer.write(piece)
                 await writer.drain()
         answers: list[Raw] = []
-        while (answer := await _next(reader, 1.0 if answers else SILENCE, bodiless=bodiless)) is not None:
+        while (answer := await _next(reader, quiet if answers else SILENCE, bodiless=bodiless)) is not None:
             answers.append(answer)
             if "connection: close" in answer.head:
                 break
