@@ -10,6 +10,7 @@ import functools
 import json
 import re
 import ssl
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -37,12 +38,16 @@ _CONNECT_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 3.0  # shorter than servers' own (uvicorn: 5), or a reused connection may be closing already
 _LINGER_SECONDS = 1.0
 """How long the end of a stream is waited for once it has said that it is done, so that its connection can be kept."""
+_TAIL_SECONDS = 5.0
+"""How long the tokens and the end are waited for once the turn has ended; both follow it at once."""
 _MOST_BYTES = 64 * 1024 * 1024
 """The longest answer, or line of a stream: far longer than any with token ids and logprobs."""
 _MOST_STREAMED = 8 * _MOST_BYTES
 """The longest stream: a server that never ends fills no memory."""
 _MOST_REFUSED = 64 * 1024
 """As much of a refusal is read."""
+_PIECE = 64 * 1024
+_PLAIN, _ANY_HEADER = "identity", 32
 _SHOWN = 40
 _BOM = b"\xef\xbb\xbf"
 _DONE = b"[DONE]"
@@ -87,7 +92,7 @@ class OpenAIServers:
         with provider_errors(prompt):
             async with self._server(prompt).asked(_CHAT, wish, prompt.api_key) as response:
                 arrived = events_in(response)
-                async for events in arrived:
+                while (events := await _more(arrived, answer)) is not None:
                     if text := "".join([answer.add(event) or "" for event in events if event != _DONE]):
                         yield text
                     if _DONE in events:
@@ -179,6 +184,16 @@ class RefusalError(Exception):
         self.response = response
 
 
+async def _more(arrived: AsyncGenerator[list[bytes]], answer: StreamedAnswer) -> list[bytes] | None:
+    """The next events; where the turn has ended, nobody is waited for long who does not say that this was all."""
+    if not answer.finished:
+        return await anext(arrived, None)
+    with contextlib.suppress(TimeoutError, httpx.TransportError):
+        async with asyncio.timeout(_TAIL_SECONDS):
+            return await anext(arrived, None)
+    return None
+
+
 def _broken_off(answer: StreamedAnswer, response: httpx.Response, key: str | None) -> ModelProviderError:
     if answer.begun:
         return ModelProviderError(f"The model '{answer.where}' stopped in the middle of its answer.")
@@ -240,9 +255,18 @@ async def events_in(response: httpx.Response) -> AsyncGenerator[list[bytes]]:
 
 def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
     """The body as it comes, unpacked where it is packed, which nobody asked for."""
-    if "content-encoding" in response.headers:
-        return response.aiter_bytes()
-    return aiter(response.stream)  # pyright: ignore[reportArgumentType]
+    came: AsyncIterator[bytes] = aiter(response.stream)  # pyright: ignore[reportArgumentType]
+    return _unpacked(came) if response.headers.get("content-encoding", _PLAIN) != _PLAIN else came
+
+
+async def _unpacked(came: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """What gzip or deflate packed, in pieces of a size that is known, for little may be much when it is unpacked."""
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | _ANY_HEADER)
+    async for chunk in came:
+        rest = chunk
+        while rest:
+            yield unpacking.decompress(rest, _PIECE)
+            rest = unpacking.unconsumed_tail
 
 
 def transport_to(url: httpx.URL) -> httpx.AsyncBaseTransport:

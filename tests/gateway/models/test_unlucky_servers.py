@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -145,6 +146,28 @@ async def test_an_error_is_told_whatever_stands_around_it(provider: LitellmProvi
                 with pytest.raises(PracticumError, match="too long") as caught:
                     await ask()
                 assert type(caught.value) is kind, told
+
+
+_SAID = b'data: {"choices": [{"index": 0, "delta": {"content": "Hi."}, "finish_reason": %b}]}\n\n'
+
+
+async def test_a_turn_that_has_ended_needs_no_more_than_that(provider: LitellmProvider, prompt_of: MakePrompt) -> None:
+    head, whole = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n", _SAID % b'"stop"'
+    packed = zlib.compress(whole)
+    cases = (
+        (head + b"%x\r\n%b\r\n" % (len(whole), whole), None),
+        (_http(200, packed, "Content-Encoding: deflate"), None),
+        (_http(200, zlib.compress(b"data: " + b"x" * 2**27), "Content-Encoding: deflate"), "is longer than"),
+        (_http(200, b"nothing packed", "Content-Encoding: gzip"), "failed"),
+        (head + b"%x\r\n%b\r\n" % (len(_SAID % b"null"), _SAID % b"null"), "no whole answer"),
+    )
+    for sent, wrong in cases:
+        async with wire(lambda _, sent=sent: sent) as (url, _):
+            if wrong is None:
+                assert (await read(provider, prompt_of(base_url=url)))[1].message.content == "Hi."
+            else:
+                with pytest.raises(ModelProviderError, match=wrong):
+                    await read(provider, prompt_of(base_url=url))
 
 
 def _pieces(*chunks: JsonObject) -> Completed:
