@@ -2,8 +2,12 @@
 
 import math
 from collections.abc import Callable
+from typing import Final
 
 from practicum_connectors.exchange import Stream, Watch
+
+_MOST_EVENTS: Final = 20_000
+"""Of one stream: what it says of how a call goes on is looked at too."""
 
 
 class Events:
@@ -63,6 +67,9 @@ class _Waiting:
         self.seconds = math.inf
         self._events = Events()
         self._is_answer = is_answer
+        self._left = _MOST_EVENTS
 
     def enough(self, chunk: bytes) -> bool:
-        return any(self._is_answer(text) for text in self._events.feed(chunk))
+        texts = self._events.feed(chunk)
+        self._left -= len(texts)
+        return self._left < 0 or any(self._is_answer(text) for text in texts)

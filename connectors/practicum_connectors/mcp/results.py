@@ -120,4 +120,10 @@ def _name(text: Iterable[str]) -> str | None:
 
 def _is_token(media_type: str) -> bool:
     kind, mark, rest = media_type.partition("/")
-    return bool(kind and mark and rest) and media_type.isascii() and media_type.isprintable() and " " not in media_type
+    return (
+        bool(kind and mark and rest)
+        and len(media_type) <= _MOST_NAME
+        and media_type.isascii()
+        and media_type.isprintable()
+        and " " not in media_type
+    )

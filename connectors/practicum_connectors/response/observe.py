@@ -20,6 +20,8 @@ from practicum_connectors.response.tables import show_rows
 DEFAULT_LIMIT = 20_000
 """Most characters of content, about 5,000 tokens."""
 
+_PART_OF_NAMES = 10
+"""What is kept for the names of files that come beside an answer: a tenth."""
 _MOST_LEFT_OUT = 8
 """Most sentences about what is left out."""
 _REDIRECTS = range(300, 400)
@@ -82,8 +84,9 @@ class Observer:
         draft = _Draft()
         status = _status(sent, response)
         found = None if response.status in _REDIRECTS else read_content(response)
-        _write(sent, response, found, draft, limit)
-        _write_payloads(sent, response, draft)
+        names = limit // _PART_OF_NAMES if sent.payloads else 0
+        _write(sent, response, found, draft, limit - names)
+        _write_payloads(sent, response, draft, limit)
         step = None
         if status is CallStatus.OK:
             self._check(sent, response, found, draft)
@@ -152,13 +155,21 @@ def _write(sent: Sent, response: HttpResponse, found: Content | None, draft: _Dr
         draft.warnings.append(f"All of the answer that was read is kept as the artifact {draft.kept[0][0].id}.")
 
 
-def _write_payloads(sent: Sent, response: HttpResponse, draft: _Draft) -> None:
-    """Keep what came beside the answer as artifacts, each named in a line."""
+def _write_payloads(sent: Sent, response: HttpResponse, draft: _Draft, limit: int) -> None:
+    """Keep what came beside the answer as artifacts, each named in a line as long as there is room."""
     lines = [draft.content] if response.body else []
+    room, unnamed = limit - sum(map(len, lines)), 0
     for payload in sent.payloads:
         artifact, kept = keep_payload(payload)
         draft.kept.append((artifact, kept))
-        lines.append(compact({"artifact": artifact.model_dump(mode="json", exclude_none=True)}))
+        line = compact({"artifact": artifact.model_dump(mode="json", exclude_none=True)})
+        room -= len(line) + 1
+        if room >= 0:
+            lines.append(line)
+        else:
+            unnamed += 1
+    if unnamed:
+        draft.left_out.append(f"{unnamed} more artifacts are kept than are named.")
     if sent.payloads:
         draft.content = "\n".join(lines)
 

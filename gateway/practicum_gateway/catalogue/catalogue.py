@@ -308,10 +308,10 @@ class Catalogue:
     async def close(self) -> None:
         """Close every connection to the systems."""
         await self._words.close()
-        for held in self._held.values():
-            held.retired = True
-            await close_if_unused(held)
-        self._held.clear()
+        held, self._held = tuple(self._held.values()), {}
+        for each in held:
+            each.retired = True
+        await asyncio.gather(*map(close_if_unused, held))  # some say goodbye to a system that does not listen any more
 
     async def _compiled(self, spec: ConnectorSpec, documents: Documents) -> CompiledConnector:
         turns = self._turns.setdefault(spec.name, Turns(spec.name, self._registrations, self._store))

@@ -43,7 +43,8 @@ class Fault:
 class Hostile:
     """A server of the present revision, scripted: what it lists, what a call gives, what lies beside it.
 
-    With a `session` it speaks a revision with a handshake. `slow` seconds pass before it answers every other call.
+    With a `session` it speaks a revision with a handshake, and answers no goodbye unless it is `polite`. `slow` seconds
+    pass before it answers every other call.
     """
 
     tools: Any = field(default_factory=lambda: [{"name": "act", "inputSchema": OBJECT}])
@@ -53,6 +54,7 @@ class Hostile:
     greets: asyncio.Event = field(default_factory=asyncio.Event)
     session: str | None = None
     slow: float = 0.0
+    polite: bool = True
     over: bool = False
     beside: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: int = 0
@@ -99,6 +101,8 @@ class Hostile:
                 hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "Hostile"}}
                 body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": hello}).encode()
                 return Raw(body=body, headers=(("mcp-session-id", self.session or ""),))
+            case "DELETE":
+                return Raw(endless=not self.polite)
             case method:
                 return Raw(405 if method == "server/discover" else 202)
 

@@ -13,6 +13,7 @@ from practicum.contracts.connectors import ConnectorLimits
 from practicum.contracts.tools import CallStatus, Observation
 from practicum.errors import DocumentError
 from practicum_connectors import CompiledConnector, load_source
+from practicum_connectors.response.observe import DEFAULT_LIMIT
 from tests.connectors.mcp.hostile import LOOKS, OBJECT, SECRET, Fault, Hostile, Raw, event, hostile, opened, spec_of
 
 STREAM = "text/event-stream"
@@ -151,6 +152,34 @@ async def test_many_texts_beside_much_content_take_no_time(server: Hostile) -> N
         began = time.process_time()
         assert (await told(connector)).status is CallStatus.OK
         assert time.process_time() - began < 4
+
+
+async def test_a_stream_of_nothing_but_noise_takes_no_time(server: Hostile) -> None:
+    server.call = Raw(body=b"data: {}\n\n" * 1_500_000, media_type=STREAM)
+    async with await opened(server, limits=ConnectorLimits(timeout_seconds=60)) as connector:
+        began = time.process_time()
+        assert (await told(connector)).status is CallStatus.IN_DOUBT
+        assert time.process_time() - began < 2.5
+
+
+async def test_many_files_are_all_kept_and_named_as_far_as_there_is_room(server: Hostile) -> None:
+    resources = [
+        {
+            "uri": f"file:///{'n' * 300}{each}",
+            "blob": base64.b64encode(b"%d" % each).decode(),
+            "mimeType": "a/" + "b" * 999,
+        }
+        for each in range(400)
+    ]
+    parts = [{"type": "resource", "resource": resource} for resource in resources]
+    server.call = {"content": [{"type": "text", "text": "long " * 10_000}, *parts]}
+    async with await opened(server) as connector:
+        seen = connector.shape(await connector.send(connector.prepare("odd_act", {"q": "x"})))
+    assert len(seen.observation.content) <= DEFAULT_LIMIT
+    assert seen.observation.truncated
+    assert any("more artifacts are kept" in warning for warning in seen.observation.warnings)
+    assert seen.payloads[1][0] in seen.observation.content
+    assert len(seen.payloads) == 401  # the first is the text as a whole
 
 
 async def test_no_name_kind_list_or_error_shows_the_credential(server: Hostile) -> None:

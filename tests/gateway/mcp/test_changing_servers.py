@@ -1,11 +1,16 @@
 """MCP servers that change their minds behind a gateway: nothing is put in force, and no secret goes, unseen."""
 
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 
+from practicum.contracts.connectors import ConnectorSpec
+from practicum_gateway.catalogue.catalogue import Catalogue
+from practicum_gateway.store.engine import Store
+from practicum_gateway.store.vault import Vault
 from tests.connectors.mcp.hostile import OBJECT, SECRET, Hostile, hostile
 
 RESOURCE, AUTHORITY = "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"
@@ -72,3 +77,15 @@ async def test_what_is_put_in_force_is_what_was_compared(gateway: httpx.AsyncCli
     assert replaced.status_code == 200, replaced.text
     (tool,) = (await gateway.get("/v1/tools")).json()
     assert tool["description"] == "The tool act."
+
+
+async def test_servers_that_answer_no_goodbye_are_left_all_at_once(store: Store, server: Hostile) -> None:
+    server.session = "s1"
+    catalogue = Catalogue(store, Vault(bytes(32)))
+    for name in ("a", "b", "c"):
+        await catalogue.register(ConnectorSpec.model_validate(spec_of(server, name=name)))
+        async with catalogue.reach(name) as connector:
+            await connector.send(connector.prepare(f"{name}_act", {"q": "x"}))
+    server.polite, began = False, time.monotonic()
+    await catalogue.close()
+    assert time.monotonic() - began < 4  # each takes two
