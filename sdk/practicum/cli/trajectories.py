@@ -133,7 +133,9 @@ def export_all(
     folder: Annotated[Path, typer.Argument(help="Where to; it must not exist yet.")],
     form: Annotated[
         list[Form] | None,
-        typer.Option(help="chat: as OpenAI takes it; messages: tools as text; tokens: as sampled. Repeatable."),
+        typer.Option(
+            help="chat (unless another is named): as OpenAI takes it; messages: tools as text; tokens: as sampled. Repeatable."
+        ),
     ] = None,
     use: Annotated[Use, typer.Option(help="What for; only what qualifies is written.")] = Use.SFT,
     metadata: MetadataOption = None,
