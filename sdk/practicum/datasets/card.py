@@ -62,7 +62,8 @@ def _left_out(manifest: Manifest) -> Iterator[str]:
     yield ""
     yield "## Left out"
     yield ""
-    unmatched, excluded = manifest.unmatched, reasons_of(manifest.excluded)
+    unmatched = {f"not {condition}": count for condition, count in manifest.unmatched.items()}
+    excluded = reasons_of(manifest.excluded)
     yield f"{manifest.seen} episodes were looked at."
     for title, counts in (("Not asked for:", unmatched), ("Asked for and left out:", excluded)):
         if counts:

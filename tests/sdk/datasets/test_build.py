@@ -170,7 +170,7 @@ def test_the_card_says_what_is_in_it(solved: Solved, tmp_path: Path) -> None:
         "| cancel | 1 |",
         "| refund | 2 |",
         "5 episodes were looked at.",
-        "- 1 x reward>=1",
+        "- 1 x not reward>=1",
         "- 1 x it is of the held-out split",
         "- models: smol@1",
         f"- tokens.jsonl (SHA-256): {manifest.files[0].sha256}",
