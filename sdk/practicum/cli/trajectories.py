@@ -134,7 +134,7 @@ def export_all(
     form: Annotated[
         list[Form] | None,
         typer.Option(
-            help="chat (unless another is named): as OpenAI takes it; messages: tools as text; tokens: as sampled. Repeatable."
+            help="chat (the default): as OpenAI takes it; messages: tools as text; tokens: as sampled. Repeatable."
         ),
     ] = None,
     use: Annotated[Use, typer.Option(help="What for; only what qualifies is written.")] = Use.SFT,
