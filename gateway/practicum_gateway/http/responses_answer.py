@@ -57,15 +57,14 @@ class ResponseEvents:
 
     def last(self, completed: Completed) -> str:
         """The calls, each whole, and the whole answer."""
-        whole = self._answer.ended(completed)
-        ending = [self._closed()] if self._said else []
+        whole, status = self._answer.ended(completed), status_of(completed)
+        ending = [self._closed(status)] if self._said else []
         if not self._said and completed.message.content:  # what was said came with the end alone
-            ending = [self.text(completed.message.content), self._closed()]
+            ending = [self.text(completed.message.content), self._closed(status)]
         first = 1 if self._said else 0
         for index, wish in enumerate(completed.message.tool_calls, start=first):
             ending += self._called(index, wish)
-        kind = "response.completed" if whole["status"] == "completed" else "response.incomplete"
-        return "".join((*ending, self._event(kind, response=whole)))
+        return "".join((*ending, self._event(f"response.{status}", response=whole)))
 
     def error(self, problem: JsonObject) -> str:
         """What went wrong after the stream began; clients raise it."""
@@ -78,14 +77,14 @@ class ResponseEvents:
             "response.content_part.added", **self._place(), part=part
         )
 
-    def _closed(self) -> str:
+    def _closed(self, status: str) -> str:
         text = "".join(self._said)
         part: JsonObject = {"type": "output_text", "text": text, "annotations": []}
         return "".join(
             (
                 self._event("response.output_text.done", **self._place(), text=text, logprobs=[]),
                 self._event("response.content_part.done", **self._place(), part=part),
-                self._event("response.output_item.done", output_index=0, item=self._answer.message(text, "completed")),
+                self._event("response.output_item.done", output_index=0, item=self._answer.message(text, status)),
             )
         )
 
@@ -102,9 +101,15 @@ class ResponseEvents:
         return {"item_id": self._answer.message_id, "output_index": 0, "content_index": 0}
 
     def _event(self, kind: str, **data: JsonValue) -> str:
-        event: JsonObject = {"type": kind, **data, "sequence_number": self._sequence}
+        # A problem, which an error is, has a type of its own.
+        event: JsonObject = {**data, "type": kind, "sequence_number": self._sequence}
         self._sequence += 1
         return f"event: {kind}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
+
+
+def status_of(completed: Completed) -> str:
+    """Whether a turn is whole."""
+    return "incomplete" if completed.finish_reason in _CUT_OFF else "completed"
 
 
 class _Answer:
@@ -142,10 +147,10 @@ class _Answer:
     def ended(self, completed: Completed) -> JsonObject:
         cut_off = _CUT_OFF.get(completed.finish_reason)
         text, wishes = completed.message.content, completed.message.tool_calls
-        said = [self.message(text, "completed" if cut_off is None else "incomplete")] if text else []
+        said = [self.message(text, status_of(completed))] if text else []
         return {
             **self._base,
-            "status": "completed" if cut_off is None else "incomplete",
+            "status": status_of(completed),
             "incomplete_details": None if cut_off is None else {"reason": cut_off},
             "output": [*said, *(self.wish(wish, "completed") for wish in wishes)],
             "usage": _usage(completed.usage),

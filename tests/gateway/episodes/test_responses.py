@@ -1,5 +1,6 @@
 """OpenAI's Responses API: its own client works whole and streamed, and the record is that of chat completions."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -119,9 +120,13 @@ async def test_the_record_is_that_of_chat_completions(world: World, episode: Epi
 
 
 async def test_a_turn_that_was_cut_off_is_incomplete(world: World, client: Any) -> None:
-    world.model.extend(Reply(content="Let me", finish_reason="length"))
+    world.model.extend(*[Reply(content="Let me", finish_reason="length")] * 2)
     answer = await client.responses.create(model="scripted", input="Look.")
     assert (answer.status, answer.incomplete_details.reason) == ("incomplete", "max_output_tokens")
+    events = [event async for event in await client.responses.create(model="scripted", input="Look.", stream=True)]
+    assert (events[-1].type, events[-1].response.output[0].status) == ("response.incomplete", "incomplete")
+    (item,) = [event.item for event in events if event.type == "response.output_item.done"]
+    assert item == events[-1].response.output[0]
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -176,7 +181,10 @@ async def test_an_answer_that_breaks_off_is_raised_by_openais_client_after_what_
         async with openai.AsyncOpenAI(base_url=f"{world.url}/v1", api_key=key, max_retries=0) as client:
             with pytest.raises(openai.APIError) as raised:
                 await listen(client)
+        said = await world.admin.post("/v1/responses", json={"model": "hosted", "input": "Look.", "stream": True})
     assert "response.output_text.delta" in kinds
     assert raised.value.code == "model_provider"
+    last = json.loads(said.text.strip().rpartition("data: ")[2])
+    assert (last["type"], last["code"]) == ("error", "model_provider"), "some clients know an event by this alone"
     (call,) = (await world.trajectory(episode)).model_calls
     assert call.error is not None
