@@ -19,6 +19,7 @@ if __name__ == "__main__":
 
 import uvicorn
 import uvloop
+from sqlalchemy.exc import SQLAlchemyError
 
 from practicum.errors import ConfigurationError, PracticumError
 from practicum_gateway.app import app_of, build, running
@@ -27,6 +28,7 @@ from practicum_gateway.estate import Estate
 from practicum_gateway.http.drain import Drain
 from practicum_gateway.http.server import configured
 from practicum_gateway.settings import Settings
+from practicum_gateway.store.outage import outage_of
 
 logger = logging.getLogger("practicum_gateway")
 
@@ -100,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: the command line without the program's name.
 
     Returns:
-        0 after an orderly end, 2 when the configuration does not fit.
+        0 after an orderly end, 2 when the configuration does not fit or the database went away.
     """
     parser = argparse.ArgumentParser(
         prog="python -m practicum_gateway",
@@ -117,9 +119,18 @@ def main(arguments: list[str] | None = None) -> int:
         with contextlib.closing(_listen(settings)) as listening, loop:
             loop.run(_serve(settings, listening))
     except PracticumError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+        return _refused(error)
+    except (SQLAlchemyError, ConnectionError) as error:
+        outage = outage_of(error)
+        if outage is None:
+            raise
+        return _refused(outage)
     return 0
+
+
+def _refused(error: PracticumError) -> int:
+    sys.stderr.write(f"{error}\n")
+    return 2
 
 
 async def _serve(settings: Settings, listening: socket.socket) -> None:

@@ -57,11 +57,12 @@ class Together(Generic[_A, _G]):
         """A batch, of which whatever happens is told to those who wait for it."""
         work = self._work = asyncio.ensure_future(self._do([asked for asked, _ in batch]))
         await asyncio.wait([work])
+        error = None if work.cancelled() else work.exception()  # asked for, though nobody may wait for it any more
         waiting = [(place, future) for place, (_, future) in enumerate(batch) if not future.done()]
         for place, future in waiting:
             if work.cancelled():
                 future.cancel()
-            elif (error := work.exception()) is not None:
+            elif error is not None:
                 future.set_exception(error)
             elif isinstance(found := work.result()[place], Exception):
                 future.set_exception(found)

@@ -11,9 +11,11 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from practicum_gateway.estate import Estate
+from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.outage import outage_of
 from practicum_gateway.store.tenants import TenantStores
+from tests.gateway.process import log_of, start
 
 ON_POSTGRESQL = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 _WAITING = text("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
@@ -101,3 +103,16 @@ async def test_a_tenant_is_dropped_though_what_is_under_way_waits_for_it(
         await session.execute(text(f"LOCK TABLE {tables[0]}, {tables[2]}"))
     await asyncio.wait_for(dropping, 20)
     assert await stores.names() == []
+
+
+@ON_POSTGRESQL
+async def test_a_gateway_whose_database_goes_away_as_it_starts_says_so(store: Store, settings: Settings) -> None:
+    async with store.write() as session:
+        await session.execute(text("LOCK TABLE alembic_version"))
+        process = await start(settings)
+        for pid in await waiting(store):
+            os.kill(pid, signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 30) == 2
+    said = log_of(settings).read_text()
+    assert "database is away" in said
+    assert "Traceback" not in said

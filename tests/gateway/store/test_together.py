@@ -1,6 +1,7 @@
 """Batches: who asks at once is served at once, and what happens to a batch is told to everybody in it."""
 
 import asyncio
+import gc
 from collections.abc import Sequence
 
 import pytest
@@ -60,3 +61,22 @@ async def test_who_fails_is_told_and_the_next_batch_goes_on() -> None:
     with pytest.raises(ValueError, match="one fails"):
         await together("one fails")
     assert await together("b") == "B"
+
+
+async def test_what_becomes_of_a_batch_that_nobody_waits_for_is_not_complained_of() -> None:
+    """The loop would log what was wrong with it, and quote what was to be written."""
+    done, complaints = Done(), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    done.going.clear()
+    together = Together(done)
+    leaving = asyncio.create_task(together("all fail"))
+    for _ in range(3):  # until its batch is begun
+        await asyncio.sleep(0)
+    assert done.batches
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    done.going.set()
+    await together.close()
+    del together, leaving
+    gc.collect()
+    assert complaints == []
