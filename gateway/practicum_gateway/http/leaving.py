@@ -28,7 +28,7 @@ async def while_there(receive: Receive, asked: Coroutine[Any, Any, T]) -> T:
         await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not answering.done():
             answering.cancel()
-            await asyncio.wait((answering,))
+            await asyncio.gather(answering, return_exceptions=True)  # what comes of it, nobody is there to be told
             raise LeftError
         return answering.result()
     finally:
