@@ -10,7 +10,9 @@ _PASSING = frozenset({"25P03", "40001", "40P01", "53300", "57P01", "57P02", "57P
 two that waited for each other."""
 _BROKEN = "08"
 """How its codes of broken connections begin."""
-_CLOSED = frozenset({"InterfaceError", "InternalClientError"})
+_LOST = "InternalClientError"
+"""What its driver raises where a connection closes in the middle of something; SQLAlchemy lets it pass as it is."""
+_CLOSED = frozenset({"InterfaceError", _LOST})
 """What its driver calls the use of a connection that is closed."""
 
 
@@ -19,7 +21,7 @@ def outage_of(error: BaseException) -> GatewayUnavailableError | None:
     if isinstance(error, DBAPIError):
         passing = error.connection_invalidated or _is_passing(error.orig)
     else:
-        passing = isinstance(error, ConnectionError | NoConnectionError)
+        passing = isinstance(error, ConnectionError | NoConnectionError) or type(error).__name__ == _LOST
     if not passing:
         return None
     return GatewayUnavailableError(

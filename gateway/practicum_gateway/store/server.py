@@ -35,7 +35,7 @@ def as_sqlalchemy(dialect: Dialect, statement: str) -> Generator[None]:
     driver = module.asyncpg
     try:
         yield
-    except (driver.PostgresError, driver.InterfaceError) as error:
+    except (driver.PostgresError, driver.InterfaceError, driver.InternalClientError) as error:
         clash = isinstance(error, driver.IntegrityConstraintViolationError)
         raise (IntegrityError if clash else DBAPIError)(statement, None, error, hide_parameters=True) from None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from asyncpg.exceptions import InternalClientError
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
@@ -14,6 +15,7 @@ from practicum_gateway.estate import Estate
 from practicum_gateway.settings import Settings
 from practicum_gateway.store.engine import Store
 from practicum_gateway.store.outage import outage_of
+from practicum_gateway.store.server import as_sqlalchemy
 from practicum_gateway.store.tenants import TenantStores
 from tests.gateway.process import log_of, start
 
@@ -57,6 +59,15 @@ async def test_what_is_wrong_with_a_request_is_no_outage(store: Store) -> None:
                 await session.execute(text(statement))
         assert outage_of(caught.value) is None
     assert outage_of(OSError("no such file")) is None
+
+
+@ON_POSTGRESQL
+async def test_a_connection_that_closes_in_the_middle_of_something_is_one(store: Store) -> None:
+    closed = InternalClientError("got result for unknown protocol state 3")
+    assert outage_of(closed) is not None
+    with pytest.raises(DBAPIError) as caught, as_sqlalchemy(store.engine.dialect, "SELECT 1"):
+        raise closed
+    assert outage_of(caught.value) is not None
 
 
 @ON_POSTGRESQL
