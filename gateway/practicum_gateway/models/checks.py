@@ -109,7 +109,7 @@ class Checks:
         except TimeoutError:
             return f"it did not answer within {_SECONDS:g} s"
         except PracticumError as error:
-            return error.detail
+            return " ".join(part for part in (error.detail, error.mend) if part)
 
     async def _streams(self, prompt: Prompt) -> Finding:
         why = "it sent no piece of text"

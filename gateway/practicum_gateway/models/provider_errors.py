@@ -59,7 +59,7 @@ def _classified(error: Exception, prompt: Prompt) -> PracticumError:
     if status in _NOT_ALLOWED:
         mend = f"Register the alias '{alias}' again with a valid api_key."
     elif status == _NO_SUCH_MODEL:
-        mend = f"Check target and base_url of the alias '{alias}'."
+        mend = f"Check target and base_url of the alias '{alias}'; that of a server of OpenAI's form ends with /v1."
     else:
         mend = None
     return RequestError(f"The provider of model '{alias}' refuses the request with {status}: {said}", mend=mend)

@@ -8,7 +8,7 @@ from practicum.cli.connection import connect
 from practicum.cli.credentials import AUTH_HELP
 from practicum.cli.exits import FAILED
 from practicum.cli.inputs import overlay_of
-from practicum.cli.output import JsonOption, moment, say, show_json, show_table
+from practicum.cli.output import JsonOption, moment, remark, say, show_json, show_table
 from practicum.cli.registration import (
     ArraysOption,
     AuthOption,
@@ -121,6 +121,10 @@ def list_all(as_json: JsonOption = False) -> None:
         ((c.name, f"{c.title} {c.version}", c.base_url, c.mode, c.auth, c.tools, moment(c.created)) for c in found),
         empty="No system is registered. `practicum connectors add` registers one.",
     )
+    for connector in found:
+        if connector.held:
+            name = connector.name
+            remark(f"Changes of {name} wait: {connector.held}\n  -> practicum connectors changes {name}")
 
 
 @app.command()

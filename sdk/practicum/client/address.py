@@ -49,7 +49,8 @@ def address_of(url: str | None = None, api_key: str | None = None, tenant: str |
     if not url:
         raise ConfigurationError(
             "The gateway's URL is missing.",
-            mend=f"Pass url=... or set {URL_VARIABLE}; `practicum up` prints the one it starts.",
+            mend=f"Pass url=... or set {URL_VARIABLE}; `practicum up` prints the one it starts, "
+            "and the command line finds it in the folder where that was run.",
         )
     if not api_key:
         raise ConfigurationError(

@@ -127,6 +127,15 @@ async def test_whoever_registers_a_model_is_told_which_codec_suits_it(world: Wor
     assert (await world.admin.post("/v1/models", json=litellm)).json()["advice"] is None
 
 
+async def test_whoever_left_v1_out_is_told(world: World) -> None:
+    lost = {"alias": "lost", "provider": "litellm", "target": "openai/x", "base_url": world.url}
+    await world.admin.post("/v1/models", json=lost)
+    found = await check(world, "lost")
+    assert able(found) == {"answers": False}
+    assert "with 404" in found.findings[0].said
+    assert "ends with /v1" in found.findings[0].said
+
+
 def test_what_is_said_of_a_dialect_depends_on_how_it_is_known() -> None:
     spec = ModelSpec(alias="own", provider=Provider.COMPLETIONS, target="org/Qwen3-8B", base_url="http://x/v1")
     for codec, template, able, said in (

@@ -135,6 +135,8 @@ def test_what_waits_is_told_of_a_connector(gateway: StandIn, practicum: Types) -
     assert "2 changes: practicum connectors changes crm" in shown
     assert "5 answers departed from the document" in shown
     assert "http://crm/o.json" in shown
+    gateway.on("GET", "/v1/connectors", [waiting])
+    assert "Changes of crm wait: 2" in practicum("connectors", "list").err
 
 
 def test_a_refresh_that_breaks_nothing(gateway: StandIn, practicum: Types) -> None:
