@@ -74,10 +74,12 @@ class Members:
     Attributes:
         properties: their schemas as they stand, by wire name; several of them where `allOf` says it twice.
         required: names of those that must be there.
+        gathered: the parts that were looked at, by identity, and whether all of their keys are known.
     """
 
     properties: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
     required: list[str] = field(default_factory=list[str])
+    gathered: dict[int, tuple[Node, bool]] = field(default_factory=dict[int, tuple[Node, bool]], repr=False)
 
 
 def plan_body(operation: Operation, document: Document, schemas: SchemaConverter, taken: Container[str]) -> BodyDraft:
@@ -255,6 +257,8 @@ def _gather(raw: object, pointers: Pointers, members: Members, depth: int) -> bo
     if depth > _MOST_LEVELS or not is_node(raw):
         return False
     node = pointers.follow(raw)
+    if id(node) in members.gathered:
+        return members.gathered[id(node)][1]
     if not _is_plain(node):
         return False
     for name, schema in as_node(node.get("properties")).items():
@@ -264,7 +268,9 @@ def _gather(raw: object, pointers: Pointers, members: Members, depth: int) -> bo
     for name in as_list(node.get("required")):
         if isinstance(name, str) and name not in members.required:
             members.required.append(name)
-    return all(_gather(member, pointers, members, depth + 1) for member in as_list(node.get("allOf")))
+    whole = all(_gather(member, pointers, members, depth + 1) for member in as_list(node.get("allOf")))
+    members.gathered[id(node)] = (node, whole)  # once, however many ways lead there
+    return whole
 
 
 def _is_plain(node: Node) -> bool:

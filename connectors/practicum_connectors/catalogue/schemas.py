@@ -263,13 +263,17 @@ class SchemaConverter:
                 branches.append({"type": "null"})
             out["anyOf"] = branches
 
-    def _hidden_names(self, node: Node, seen: frozenset[int] = frozenset()) -> frozenset[str]:
-        if id(node) in seen:
-            return frozenset()
-        names = {name for name, schema in as_node(node.get("properties")).items() if self.hidden(schema)}
-        for member in as_list(node.get("allOf")):
-            if is_node(member):
-                names |= self._hidden_names(self._document.pointers.follow(member), seen | {id(node)})
+    def _hidden_names(self, node: Node) -> frozenset[str]:
+        """Of all that it takes over too; each part is looked at once, however many ways lead there."""
+        names, waiting, seen = set[str](), [node], dict[int, Node]()
+        while waiting:
+            part = waiting.pop()
+            if id(part) in seen:
+                continue
+            seen[id(part)] = part  # kept, so that no other gets its id
+            names |= {name for name, schema in as_node(part.get("properties")).items() if self.hidden(schema)}
+            members = (as_node(member) for member in as_list(part.get("allOf")) if is_node(member))
+            waiting.extend(self._document.pointers.follow(member) for member in members)
         return frozenset(names)
 
     @staticmethod

@@ -209,3 +209,15 @@ async def test_a_server_that_lists_nothing_right_is_told_goodbye(server: Hostile
     with pytest.raises(DocumentError):
         await load_source(spec_of(server))
     assert [method for method, _ in server.asked][-1] == "DELETE"
+
+
+@pytest.mark.parametrize("levels", [15, 50])
+async def test_parts_of_a_schema_that_many_ways_lead_to_are_looked_at_once(server: Hostile, levels: int) -> None:
+    parts: Any = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 4} for n in range(levels)}
+    parts[f"d{levels}"] = {"type": "object", "properties": {"q": {"type": "string"}}}
+    taken: Any = {"type": "object", "allOf": [{"$ref": "#/$defs/d0"}], "$defs": parts}
+    server.tools = [{"name": "act", "inputSchema": taken, "outputSchema": taken}]
+    began = time.process_time()
+    async with await opened(server) as connector:
+        assert {entry.operation for entry in connector.report} == {"act"}
+    assert time.process_time() - began < 3
