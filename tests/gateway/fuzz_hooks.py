@@ -12,7 +12,8 @@ from practicum.errors import error_from_problem
 OWN_KEY = "FUZZ_KEY_ID"
 """The environment variable that holds the id of the key with which schemathesis comes: it must not revoke it."""
 _SAID_BY_THE_DOCUMENT = "The request does not fit."
-_RULE_IN_WORDS = "Value error, "
+_TAKEN_LENIENTLY = ": Incorrect type"
+"""pydantic takes `false` for 0, 1 for `true`, and a number for a moment."""
 
 
 @schemathesis.hook  # pyright: ignore[reportUnknownMemberType]
@@ -24,13 +25,20 @@ def filter_case(context: HookContext, case: Case[Any]) -> bool:
 
 @schemathesis.hook  # pyright: ignore[reportUnknownMemberType]
 def filter_failure(context: HookContext, failure: Any, case: Case[Any], response: Response) -> bool:
-    """Whether a failure counts: all do, but a refusal by a rule that a JSON Schema cannot say.
+    """Whether a failure counts: all do, but
 
-    That a document of a system is none, that budgets contradict each other, that arguments do not fit their tool: such
-    refusals are right, although the body fits the gateway's own document.
+    - a refusal by a rule that a JSON Schema cannot say. That a document of a system is none, that budgets contradict
+      each other, that arguments do not fit their tool: such refusals are right, although the body fits the document;
+    - that a value of another type was taken which says the same;
+    - that a question about a call cannot be previewed after its connector was removed.
     """
     _ = context, case
-    if type(failure).__name__ != "RejectedPositiveData" or response.status_code != 422:
+    kind = type(failure).__name__
+    if kind == "AcceptedNegativeData":
+        return not failure.message.endswith(_TAKEN_LENIENTLY)
+    if kind == "EnsureResourceAvailability":
+        return not _problem_of(response).detail.startswith("There is no tool ")
+    if kind != "RejectedPositiveData" or response.status_code != 422:
         return True
     problem = _problem_of(response)
     return problem.detail == _SAID_BY_THE_DOCUMENT and not all(_is_rule(fault) for fault in problem.errors)
@@ -43,7 +51,8 @@ def _problem_of(response: Response) -> Problem:
 
 
 def _is_rule(fault: FieldProblem) -> bool:
-    return fault.what.startswith(_RULE_IN_WORDS)
+    """Whether it is in our own words, which begin small; pydantic's begin with a capital."""
+    return not fault.what[:1].isupper()
 
 
 @schemathesis.check

@@ -11,6 +11,10 @@ from practicum.contracts.tools import Effect, Tool
 from practicum_gateway.episodes.chat import Ask
 from practicum_gateway.models.chat_format import incoming_call
 
+Name = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+"""The name of a tool, or of a form."""
+Effort = Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")]
+"""How much is thought before the answer, in the provider's own word."""
 _NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
 
 
@@ -108,7 +112,7 @@ class ChatMessage(Read):
 class Function(Read):
     """What a tool does."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    name: Name
     description: str = ""
     parameters: JsonObject = Field(default_factory=lambda: dict(_NO_ARGUMENTS))
     strict: bool | None = None
@@ -156,7 +160,7 @@ class AnyObject(Read):
 class AnswerSchema(Read):
     """What an answer has to fit."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    name: Name
     description: str | None = None
     schema_: JsonObject = Field(alias="schema")
     strict: bool | None = None
@@ -199,7 +203,7 @@ class ChatRequest(Read):
     tool_choice: Literal["auto", "none", "required"] | NamedTool = "auto"
     parallel_tool_calls: bool = True
     response_format: PlainText | AnyObject | FittingObject = Field(default=PlainText(type="text"), discriminator="type")
-    reasoning_effort: Annotated[str, StringConstraints(pattern=r"^[a-z]{1,20}$")] | None = None
+    reasoning_effort: Effort | None = None
     stop: str | Annotated[tuple[str, ...], Field(max_length=4)] | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)

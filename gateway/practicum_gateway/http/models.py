@@ -181,7 +181,7 @@ async def list_promotions(alias: str, house: Services, caller: Caller) -> tuple[
 
 
 # Last, since a version may hold a slash.
-@router.get("/{name:path}")
-async def get_model(name: str, house: Services, _caller: Caller) -> ModelInfo:
+@router.get("/{alias:path}")
+async def get_model(alias: str, house: Services, _caller: Caller) -> ModelInfo:
     """What answers behind `alias` or `alias@version`; never the provider's key."""
-    return await house.registry.info(name)
+    return await house.registry.info(alias)

@@ -176,7 +176,7 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
 
 def _methods_at(request: Request) -> str:
     """The methods that the gateway's own document knows at the path of a request."""
-    template = getattr(request.scope.get("route"), "path", None)
+    template = getattr(request.scope.get("route"), "path_format", None)
     return ", ".join(sorted(method.upper() for method in request.app.openapi()["paths"].get(template, ())))
 
 

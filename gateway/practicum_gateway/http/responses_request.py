@@ -7,7 +7,7 @@ something kept (`previous_response_id`, `conversation`, `background`), and tools
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, ValidationError, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 
 from practicum.contracts.base import JsonObject
 from practicum_gateway.http.chat_request import (
@@ -15,9 +15,11 @@ from practicum_gateway.http.chat_request import (
     ChatCall,
     ChatMessage,
     ChatRequest,
+    Effort,
     FittingObject,
     Function,
     FunctionCall,
+    Name,
     NamedFunction,
     NamedTool,
     PlainText,
@@ -94,7 +96,7 @@ class FunctionTool(Read):
     """A tool on offer."""
 
     type: Literal["function"]
-    name: Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+    name: Name
     description: str | None = None
     parameters: JsonObject | None = None
     strict: bool | None = None
@@ -116,7 +118,7 @@ class FittingText(Read):
     """An answer that is JSON and fits a schema."""
 
     type: Literal["json_schema"]
-    name: str
+    name: Name
     schema_: JsonObject = Field(alias="schema")
     description: str | None = None
     strict: bool | None = None
@@ -132,7 +134,7 @@ class TextForm(Read):
 class Reasoning(Read):
     """How much is thought before the answer."""
 
-    effort: str | None = None
+    effort: Effort | None = None
 
 
 class ResponsesStreamOptions(Read):

@@ -136,6 +136,7 @@ class Replica:
             self._connection = connection
             await self._look()
             keeping = asyncio.create_task(self._keep())
+            keeping.add_done_callback(self._kept)
             try:
                 yield
             finally:
@@ -216,6 +217,11 @@ class Replica:
             if clock() >= due:
                 await self._look()
                 due = clock() + BEAT_SECONDS
+
+    def _kept(self, keeping: asyncio.Task[None]) -> None:
+        """Who is not looked after any more by what should, whyever, holds nothing that it can count on."""
+        if not keeping.cancelled():
+            self.lost.set()
 
     async def _pass_on(self) -> None:
         rung, self._rung = self._rung, {}
