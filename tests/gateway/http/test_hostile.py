@@ -81,7 +81,7 @@ FREE = {
     ("GET", "/v1/approvals"),
     ("GET", "/v1/approvals/{approval_id}"),
     ("GET", "/v1/models"),
-    ("GET", "/v1/models/{name}"),
+    ("GET", "/v1/models/{alias}"),
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/responses"),
     ("GET", "/v1/episodes"),
