@@ -80,8 +80,12 @@ class Issuer(Value):
         return self
 
     def _check_url(self, url: str) -> None:
-        parts = urlsplit(url)  # raises ValueError for what is no address
-        if not parts.hostname or parts.port == 0:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise ValueError("the address is none") from None
+        if not parts.hostname or port == 0:
             raise ValueError("the address has no host, or a port that is none")
         if parts.username is not None or parts.password is not None or parts.fragment:
             raise ValueError("the address holds a user name, a password or a fragment")
