@@ -14,7 +14,7 @@ OWN_KEY = "FUZZ_KEY_ID"
 """The environment variable that holds the id of the key with which schemathesis comes: it must not revoke it."""
 _SAID_BY_THE_DOCUMENT = "The request does not fit."
 _TAKEN_LENIENTLY = re.compile(r": Incorrect type$|\(was \w+, became (number|integer|boolean|array)\)$")
-"""pydantic takes `false` for 0, 1 for `true`, a number for a moment; of a query that says something twice the last counts."""
+"""`false` is taken for 0, 1 for `true`, a number for a moment; of what a query says twice, the last counts."""
 
 
 @schemathesis.hook  # pyright: ignore[reportUnknownMemberType]
