@@ -28,6 +28,7 @@ from typing import Any
 
 import httpx
 
+from benchmarks.counting import different, plain
 from benchmarks.nonces import NONCE, NOTE, TURNS, Turn, fails, task, turn
 from benchmarks.peers import registration
 from benchmarks.runners import PYTHONS, Runner, runner
@@ -215,10 +216,10 @@ async def _faults(going: Soak, admin: httpx.AsyncClient, world: Service) -> Asyn
     if going.failed:
         return  # what was begun and did not end is in what was seen
     wanted = Counter(f"{nonce} {number}" for nonce in nonces for number in range(TURNS))
-    for fault in _different("the model answered", seen["answered"], wanted):
+    for fault in different("the model answered", seen["answered"], wanted):
         yield fault
-    for fault in _different(
-        "the system was asked", {_plain(each): n for each, n in seen["asked"].items()}, _asks(nonces)
+    for fault in different(
+        "the system was asked", {plain(each): n for each, n in seen["asked"].items()}, _asks(nonces)
     ):
         yield fault
     async for fault in _of_audit(going, admin):
@@ -255,7 +256,7 @@ def faults_of(done: Done, record: dict[str, Any], kinds: Counter[str]) -> Genera
     down = int(any(fails(done.nonce, number) for number in range(TURNS)))
     wanted = {"turn.started": TURNS + down, "turn.finished": TURNS, "call.started": 3, "call.finished": 3}
     wanted |= {"episode.started": 1, "episode.ended": 1} | ({"turn.failed": down} if down else {})
-    yield from _different("its events are", kinds, wanted)
+    yield from different("its events are", kinds, wanted)
     if not next(use for use in record["uses"] if use["use"] == "sft")["eligible"]:
         yield "it is not eligible for sft"
 
@@ -299,9 +300,9 @@ async def _of_audit(going: Soak, admin: httpx.AsyncClient) -> AsyncGenerator[str
                 kinds[f"{entry['action']} {entry['outcome']}"] += 1
                 called[entry["details"]["invocation"]] += 1
     made = 3 * len(going.done)
-    for fault in _different("the audit log says", kinds, {"tool.called started": made, "tool.finished ok": made}):
+    for fault in different("the audit log says", kinds, {"tool.called started": made, "tool.finished ok": made}):
         yield fault
-    for fault in _different("its entries are of", Counter(called.values()), {2: made}):
+    for fault in different("its entries are of", Counter(called.values()), {2: made}):
         yield fault
     check = (await admin.get("/v1/audit/verify")).json()
     if not check["ok"]:
@@ -320,26 +321,15 @@ def _rows(folder: Path, going: Soak) -> Generator[str]:
     down = sum(any(fails(one.nonce, number) for number in range(TURNS)) for one in going.done)
     wanted = {"episodes": done, "model_calls": TURNS * done + down, "invocations": 3 * done}
     wanted["events"] = (2 + 2 * TURNS + 2 * 3) * done + 2 * down
-    yield from _different("the database has rows", {table: rows[table] for table in wanted}, wanted)
+    yield from different("the database has rows", {table: rows[table] for table in wanted}, wanted)
 
 
 def _asks(nonces: Sequence[str]) -> Counter[str]:
     wanted: Counter[str] = Counter()
     for call in (call for nonce in nonces for number in range(TURNS) for call in turn(nonce, number).calls):
         note = f"POST /notes {json.dumps(call.arguments)}"
-        wanted[_plain(note) if call.tool == NOTE else f"GET /orders/{call.arguments['id']}"] += 1
+        wanted[plain(note) if call.tool == NOTE else f"GET /orders/{call.arguments['id']}"] += 1
     return wanted
-
-
-def _plain(asked: str) -> str:
-    return asked.replace('": "', '":"')
-
-
-def _different(what: str, found: Any, wanted: Any) -> Generator[str]:
-    if dict(found) != dict(wanted):
-        more = {name: found[name] for name in found if found[name] != wanted.get(name)}
-        missing = {name: wanted[name] for name in wanted if name not in found}
-        yield f"{what} {str(more)[:500]}; missing is {str(missing)[:500]}"
 
 
 def _held(pid: int) -> float:

@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from benchmarks.counting import different, plain
 from benchmarks.load import Plan
 from benchmarks.peers import Ours, gateway, system, tool_call
 from benchmarks.services import Service, load
@@ -61,31 +62,31 @@ def _faults(asked: Service, ours: Ours, notes: list[str]) -> Generator[str]:
         {"GET /orders/17": len(notes)}
     )
     seen = Counter[str](json.loads(asked.ask("GET", "/seen")[0]))
-    yield from _different("the system was asked", {_plain(each): times for each, times in seen.items()}, wanted)
+    yield from different("the system was asked", {plain(each): times for each, times in seen.items()}, wanted)
 
     ours.service.ask(
         "POST", f"/v1/episodes/{ours.episode}/close", {"status": "completed", "cause": "policy"}, ours.admin
     )
     made = json.loads(ours.service.ask("GET", f"/v1/trajectories/{ours.episode}", None, ours.admin)[0])["invocations"]
-    yield from _different("the ledger holds", _asked(made), wanted)
-    yield from _different(
+    yield from different("the ledger holds", _asked(made), wanted)
+    yield from different(
         "the ledger's outcomes are", Counter(one["observation"]["status"] for one in made), {"ok": calls}
     )
-    yield from _different(
+    yield from different(
         "the ledger's keys are", {"different": len({one["key"] for one in made})}, {"different": calls}
     )
 
     lines = ours.service.ask("GET", f"/v1/episodes/{ours.episode}/events", None, ours.admin)[0].splitlines()
     events = Counter(json.loads(line[5:])["type"] for line in lines if line.startswith("data:"))
     told = {"episode.started": 1, "call.started": calls, "call.finished": calls, "episode.ended": 1}
-    yield from _different("the episode's events are", events, told)
+    yield from different("the episode's events are", events, told)
 
     log = ours.service.ask("GET", "/v1/audit/export", None, ours.admin)[0].splitlines()
     entries = [entry for entry in map(json.loads, log) if entry["action"].startswith("tool.")]
     kinds = Counter(f"{entry['action']} {entry['outcome']}" for entry in entries)
-    yield from _different("the audit log says", kinds, {"tool.called started": calls, "tool.finished ok": calls})
+    yield from different("the audit log says", kinds, {"tool.called started": calls, "tool.finished ok": calls})
     called = Counter(entry["details"]["invocation"] for entry in entries)
-    yield from _different("its entries are of", Counter(called.values()), {2: calls})
+    yield from different("its entries are of", Counter(called.values()), {2: calls})
     check = json.loads(ours.service.ask("GET", "/v1/audit/verify", None, ours.admin)[0])
     if not check["ok"]:
         yield f"the audit log is not whole from {check['broken']} on: {check['why']}"
@@ -94,20 +95,9 @@ def _faults(asked: Service, ours: Ours, notes: list[str]) -> Generator[str]:
 def _asked(made: list[dict[str, Any]]) -> Counter[str]:
     """What the ledger's calls ask of the system."""
     return Counter(
-        "GET /orders/17" if one["tool"] == "orders_get_order" else _plain(f"POST /notes {json.dumps(one['arguments'])}")
+        "GET /orders/17" if one["tool"] == "orders_get_order" else plain(f"POST /notes {json.dumps(one['arguments'])}")
         for one in made
     )
-
-
-def _plain(asked: str) -> str:
-    return asked.replace('": "', '":"')
-
-
-def _different(what: str, found: Any, wanted: Any) -> Generator[str]:
-    if dict(found) != dict(wanted):
-        more = {name: found[name] for name in found if found[name] != wanted.get(name)}
-        missing = {name: wanted[name] for name in wanted if name not in found}
-        yield f"{what} {str(more)[:500]}; missing is {str(missing)[:500]}"
 
 
 def main() -> int:
