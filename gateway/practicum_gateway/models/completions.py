@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 import httpx
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from practicum.codecs.bodies import in_force, sent, text_body
 from practicum.codecs.codec import Codec, Piece
@@ -28,18 +28,17 @@ from practicum_gateway.models.openai_answer import (
     sampled_of,
     start_of,
 )
-from practicum_gateway.models.openai_servers import RefusalError, Server, events_in, transport_to, whole
+from practicum_gateway.models.openai_servers import VECTORS, RefusalError, Server, events_in, transport_to, whole
 from practicum_gateway.models.provider import Completed, Prompt
 from practicum_gateway.models.provider_errors import provider_errors, said_by
 from practicum_gateway.models.renderings import Shown, check_held
 
-_COMPLETIONS, _VECTORS, _TOKENISE = "/completions", "/embeddings", "/tokenize"
+_COMPLETIONS, _TOKENISE = "/completions", "/tokenize"
 _TOKENS_FROM = "choices.token_ids"
 _SILENT_SECONDS = 600.0
 """For how long a server that tokenised nothing is not asked to again."""
 _NOT_THERE = frozenset({404, 405, 501})
 _DONE = b"[DONE]"
-_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
 
 
 class _Part(BaseModel):
@@ -132,14 +131,8 @@ class CompletionsProvider:
             ModelProviderError: as for `complete`.
             RequestError: as for `complete`.
         """
-        body: JsonObject = {"model": prompt.spec.target, "input": [*texts], "encoding_format": "float"}
         with provider_errors(prompt):
-            async with self._exchange(prompt).server.asked(_VECTORS, body, prompt.api_key) as response:
-                said = await whole(response)
-            try:
-                return _OBJECT.validate_json(said)
-            except ValidationError:
-                raise UnreadableError(f"its answer is not JSON with vectors: {start_of(said)}") from None
+            return await self._exchange(prompt).server.vectors(prompt.spec.target, texts, prompt.api_key)
 
     async def close(self) -> None:
         """Close the connections that nobody uses; those in use end with their answers."""
@@ -158,7 +151,7 @@ class CompletionsProvider:
         if base not in self._servers:
             url = httpx.URL(base)
             path = url.path.rstrip("/")
-            urls = {name: url.copy_with(path=path + name) for name in (_COMPLETIONS, _VECTORS)}
+            urls = {name: url.copy_with(path=path + name) for name in (_COMPLETIONS, VECTORS)}
             urls[_TOKENISE] = url.copy_with(path=path.removesuffix("/v1") + _TOKENISE)
             self._servers[base] = Server(urls, transport_to(url))
         return _Exchange(self._servers[base], prompt, codec_named(codec), self._controls, self._silent)

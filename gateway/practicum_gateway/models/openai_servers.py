@@ -32,7 +32,7 @@ from practicum_gateway.models.provider_errors import provider_errors
 
 _SPOKEN = re.compile(r"hosted_vllm/|openai/(?!o\d|gpt-\d|chatgpt|responses/)")
 """Targets asked directly where they have a base URL. What OpenAI's own models take differs by model: litellm knows."""
-_CHAT, _VECTORS = "/chat/completions", "/embeddings"
+_CHAT, VECTORS = "/chat/completions", "/embeddings"
 _CONNECTIONS = 1024
 _CONNECT_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 3.0  # shorter than servers' own (uvicorn: 5), or a reused connection may be closing already
@@ -111,15 +111,8 @@ class OpenAIServers:
             ModelProviderError: as for `complete`.
             RequestError: as for `complete`; also when the model makes no vectors.
         """
-        named = prompt.spec.target.partition("/")[2]
-        body: JsonObject = {"model": named, "input": [*texts], "encoding_format": "float"}
         with provider_errors(prompt):
-            async with self._server(prompt).asked(_VECTORS, body, prompt.api_key) as response:
-                said = await whole(response)
-            try:
-                return _OBJECT.validate_json(said)
-            except ValidationError:
-                raise UnreadableError(f"its answer is not JSON with vectors: {start_of(said)}") from None
+            return await self._server(prompt).vectors(prompt.spec.target.partition("/")[2], texts, prompt.api_key)
 
     async def close(self) -> None:
         """Close the connections that nobody uses; those in use end with their answers."""
@@ -132,7 +125,7 @@ class OpenAIServers:
         server = self._servers.get(base)
         if server is None:
             url = httpx.URL(base)
-            paths = {path: url.copy_with(path=url.path.rstrip("/") + path) for path in (_CHAT, _VECTORS)}
+            paths = {path: url.copy_with(path=url.path.rstrip("/") + path) for path in (_CHAT, VECTORS)}
             server = self._servers[base] = Server(paths, transport_to(url))
         return server
 
@@ -169,6 +162,22 @@ class Server:
             yield response
         finally:
             await response.aclose()
+
+    async def vectors(self, named: str, texts: Sequence[str], key: str | None) -> JsonObject:
+        """The vectors of texts as it answers them, in OpenAI's form.
+
+        Raises:
+            RefusalError: it answers none.
+            UnreadableError: what it answers is no JSON.
+            httpx.TransportError: it does not answer.
+        """
+        body: JsonObject = {"model": named, "input": [*texts], "encoding_format": "float"}
+        async with self.asked(VECTORS, body, key) as response:
+            said = await whole(response)
+        try:
+            return _OBJECT.validate_json(said)
+        except ValidationError:
+            raise UnreadableError(f"its answer is not JSON with vectors: {start_of(said)}") from None
 
 
 class RefusalError(Exception):
